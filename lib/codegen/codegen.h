@@ -1,0 +1,21 @@
+// Kernel -> LLVM IR -> PTX. The interface of this room: no LLVM types.
+#pragma once
+
+#include "ir/kernel.h"
+
+#include <fuse/target.h>
+
+#include <string>
+
+namespace fuse {
+
+/// LLVM IR of the kernel for the target, after optimisation.
+std::string emit_llvm(const Kernel &kernel, const Target &target);
+
+/// PTX of one module holding all the kernels.
+std::string emit_ptx(const std::vector<const Kernel *> &kernels, const Target &target);
+
+/// Version of LLVM, part of cache keys: "22.1.8".
+std::string llvm_version();
+
+}  // namespace fuse

@@ -1,0 +1,41 @@
+// The host executor: the same LLVM function that goes to PTX, run on the CPU.
+//
+// Each GPU thread is a coroutine; barriers, shuffles and other collectives are carried out by the
+// executor for a whole warp, block or cluster. Divergent or mismatched collectives are errors.
+#pragma once
+
+#include "ir/kernel.h"
+
+#include <fuse/target.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace fuse {
+
+struct HostLaunch {
+  std::uint64_t grid = 1;
+  /// Addresses of the argument values, as cuLaunchKernel takes them: pointers of buffers (host
+  /// memory) or values of scalars in parameter order, then an i64 for each symbol of the kernel.
+  void **arguments = nullptr;
+  std::uint64_t shuffle_seed = 0;  // not 0: blocks, warps and threads run in a random order
+};
+
+/// A kernel compiled for this CPU. Safe to launch from several threads at once.
+class HostKernel {
+ public:
+  /// Lowers, optimises and links the kernel. Throws Error on what the host cannot run.
+  HostKernel(const Kernel &kernel, const Target &target);
+  ~HostKernel();
+  HostKernel(HostKernel &&) noexcept;
+  HostKernel &operator=(HostKernel &&) noexcept;
+
+  /// Runs the grid to its end. Throws Error{Internal} on a divergent or mismatched collective.
+  void launch(const HostLaunch &launch) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fuse

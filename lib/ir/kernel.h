@@ -1,0 +1,193 @@
+// Kernel: one GPU kernel, laid on the machine. Every decision is here; codegen transcribes it.
+//
+// A kernel has iteration dims, layouts that map machine positions to dims, buffers, and a body of
+// statements over scalar values. docs/kernel.md has the text format and the exact semantics.
+//
+// Slots. In a layout, the reg and vec digits of the axes that a value depends on span its slots:
+// each thread holds one scalar per slot. A value that does not depend on an axis (a row's mean, a
+// column's weight) is the same for all positions of that axis and is held once.
+//
+// Validity. A position whose index on some axis is not in [0, extent) is invalid on that axis: no
+// load, no store, no contribution to a reduction over it. A load there yields 0.
+#pragma once
+
+#include "ir/index.h"
+#include "ir/literal.h"
+
+#include <fuse/graph.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fuse {
+
+using BufferId = std::uint32_t;
+using LayoutId = std::uint32_t;
+inline constexpr std::uint32_t kNone = UINT32_MAX;
+
+enum class Monoid : std::uint8_t {
+#define FUSE_MONOID(name, text, operands, results, commutative, doc) name,
+#include "ir/monoids.def"
+};
+
+/// An iteration dim: positions 0 .. extent-1; the extent uses constants and symbols only.
+struct KernelDim {
+  std::string name;
+  Index extent;
+};
+
+enum class DigitKind : std::uint8_t {
+  Grid,    // block index: (block / stride) % extent
+  Cta,     // rank of the block in its cluster
+  Thread,  // thread index: (thread / stride) % extent
+  Loop,    // the iteration of the enclosing `for` of this name
+  Reg,     // unrolled
+  Vec,     // unrolled and contiguous
+};
+
+struct Digit {
+  DigitKind kind = DigitKind::Reg;
+  Index extent = 1;  // Cta, Thread, Reg, Vec: constant; Grid, Loop: may use symbols
+  Index stride = 1;  // Grid, Cta, Thread
+  std::string name;  // Loop: its name
+};
+
+/// `align %x[base]`: positions start at the vector boundary of %x at or before element `base`.
+/// With V the extent of the axis's vec digit, the axis index is the digits' number minus
+/// (address of %x[base] / element size) mod V; it is invalid where negative.
+struct AlignTo {
+  BufferId buffer = kNone;
+  Index base;
+};
+
+/// One axis of a layout: dims flattened in row-major order, and digits, outermost first, whose
+/// mixed-radix number is the index on the axis.
+struct Axis {
+  std::vector<DimId> dims;
+  std::vector<Digit> digits;
+  AlignTo align;  // buffer kNone: not aligned
+};
+
+/// Every dim of the kernel is in at most one axis of a layout. A thread digit covers the bits of
+/// the thread index that [stride, stride * extent) spans; threads along bits that no digit covers
+/// hold copies, and the one at 0 stores.
+struct Layout {
+  std::string name;
+  std::vector<Axis> axes;
+};
+
+enum class BufferRole : std::uint8_t { Input, Output, Workspace, Scalar };
+
+/// A pointer parameter (or a scalar passed by value). Elements are addressed by a linear offset.
+struct Buffer {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<Index> shape;  // of the memory spanned; its product bounds every offset
+  BufferRole role = BufferRole::Input;
+  int alignment = 0;      // bytes that the address of element 0 is known to divide; 0: element
+  bool coherent = false;  // other blocks write it while the kernel runs: no read-only path
+};
+
+/// Cache policy of an access.
+enum class Cache : std::uint8_t { Default, Streaming, EvictLast, NoAllocate };
+
+enum class StmtKind : std::uint8_t {
+  Constant,   // %r = const literal
+  Position,   // %r = index [expr]                   an integer from dims, symbols and values
+  Compute,    // %r = op %a, ..                      a row of ops.def, elementwise
+  Load,       // %r = load %buffer[expr] (if %p)     0 where %p is false
+  Store,      // store %buffer[expr] = %a (if %p)
+  Reduce,     // %r, .. = reduce monoid(%a, ..) over dims
+  Scan,       // %r = scan monoid(%a) over dim (exclusive)
+  Move,       // %r = move %a to Layout via shared[expr]
+  Keep,       // %r = keep %a in reg | shared        hides how %a was made from the compiler
+  For,        // for name { .. }                     binds the loop digit of that name
+  In,         // in Layout { .. }                    statements stand in this layout
+  LastBlock,  // last_block %counter[expr] of n { .. }  run by the last of n blocks to arrive
+};
+
+enum class Residence : std::uint8_t { Register, Shared };
+
+struct Stmt {
+  StmtKind kind = StmtKind::Compute;
+  Op op = Op::Add;                            // Compute
+  Monoid monoid = Monoid::Sum;                // Reduce, Scan
+  Cache cache = Cache::Default;               // Load, Store
+  Residence residence = Residence::Register;  // Keep
+  bool exclusive = false;                     // Scan
+  int vector = 1;       // Load, Store, Move (writing): elements per access along vec
+  int read_vector = 1;  // Move (reading)
+  std::vector<ValueId> results;
+  std::vector<ValueId> operands;
+  ValueId guard = kNone;    // Load, Store: a bool value
+  Literal literal;          // Constant
+  BufferId buffer = kNone;  // Load, Store, LastBlock (the counter)
+  Index index;              // Position, Load, Store, Move, LastBlock
+  Index count;              // LastBlock: the number of blocks that arrive
+  std::vector<DimId> axes;  // Reduce, Scan: dims folded
+  LayoutId layout = kNone;  // In; Move: the layout of the result
+  std::string loop;         // For
+  std::vector<Stmt> body;   // For, In, LastBlock
+};
+
+/// A scalar value of the body: one per slot in the layout where it stands.
+struct KernelValue {
+  std::string name;
+  DType dtype = DType::F32;
+  LayoutId layout = kNone;
+  std::vector<DimId> dims;  // it depends on these, ascending
+};
+
+struct Kernel {
+  std::string name;
+  int threads = 256;            // per block
+  int cluster = 1;              // blocks per cluster
+  int index_bits = 64;          // width of offsets: 32 where no offset reaches 2^31
+  std::vector<Buffer> buffers;  // in parameter order
+  std::vector<KernelDim> dims;
+  std::vector<Layout> layouts;
+  std::vector<KernelValue> values;
+  std::vector<Stmt> body;
+};
+
+// --- Queries used by every consumer --------------------------------------------------------------
+
+/// Axis of the layout that holds the dim; kNone if none does.
+std::uint32_t axis_of(const Layout &layout, DimId dim);
+
+/// Axes of the layout that hold any of the dims, ascending.
+std::vector<std::uint32_t> axes_of(const Layout &layout, const std::vector<DimId> &dims);
+
+/// Number of slots of the axes: the product of their reg and vec extents. Slots are numbered in
+/// mixed radix over the axes in layout order and their reg and vec digits in digit order, the last
+/// running fastest.
+std::int64_t num_slots(const Layout &layout, const std::vector<std::uint32_t> &axes);
+
+/// Extent of the axis's vec digit, 1 if it has none; the vec digit is the last one of its axis.
+std::int64_t vec_extent(const Axis &axis);
+
+/// Product of the extents of the axis's dims.
+Index axis_extent(const Kernel &kernel, const Axis &axis);
+
+/// Blocks launched: the number that the grid digits of all layouts span, times the cluster size.
+Index grid_size(const Kernel &kernel);
+
+/// Symbols used anywhere, sorted: the size parameters of the kernel, after the buffers.
+std::vector<std::string> symbols_of(const Kernel &kernel);
+
+std::string_view to_string(Monoid monoid);
+int num_operands(Monoid monoid);
+int num_results(Monoid monoid);
+bool is_commutative(Monoid monoid);
+
+// --- Text (kernel_print.cpp, kernel_parse.cpp), invariants, meaning ------------------------------
+
+std::string to_string(const Kernel &kernel);
+Kernel parse_kernel(std::string_view text, std::string_view file = "<text>");
+
+/// Throws Error{Internal} naming the first broken invariant; they are listed in kernel_verify.cpp.
+void verify(const Kernel &kernel);
+
+}  // namespace fuse

@@ -1,0 +1,49 @@
+// Plan: which values share a kernel, which are stored, which are computed again, and why.
+#pragma once
+
+#include "ir/graph_data.h"
+
+#include <string>
+#include <vector>
+
+namespace fuse {
+
+/// One decision with its price; shown by --explain.
+struct Decision {
+  std::string about;        // "boundary k0/k1", "store %12"
+  std::string chosen;       // "one kernel", "stored", "recomputed"
+  std::string why;          // in words, with the best rejected option
+  double gain_seconds = 0;  // by how much it won; 0 where nothing else was legal
+};
+
+/// A set of nodes that one kernel computes. A node may stand in several kernels: recomputed.
+struct PlannedKernel {
+  std::string name;
+  std::vector<NodeId> nodes;   // ascending
+  std::vector<NodeId> reads;   // inputs and stored values it loads, ascending
+  std::vector<NodeId> stores;  // values it writes, ascending
+  double seconds = 0;          // predicted
+  std::string bound;           // the pipe that binds: "hbm", "mufu", "fma", ...
+};
+
+/// Kernels and opaque ops in an order that runs.
+struct PlanStep {
+  bool is_extern = false;
+  std::size_t kernel = 0;  // into Plan::kernels
+  NodeId extern_node = kNoNode;
+};
+
+struct Plan {
+  std::vector<PlannedKernel> kernels;
+  std::vector<PlanStep> steps;
+  std::vector<Decision> decisions;
+};
+
+/// Text as in the design's appendix; for people and golden tests.
+std::string to_string(const Plan &plan, const Graph &graph);
+
+/// Throws Error{Internal} on a plan that does not compute the graph: a value read before it is
+/// stored, an output that nobody stores, a cycle through an opaque op.
+void verify(const Plan &plan, const Graph &graph);
+
+}  // namespace fuse

@@ -1,0 +1,57 @@
+// Program: what runs. Kernels, and opaque ops that the caller runs, in order, with the memory they
+// are bound to. It is complete: codegen and the runtime need nothing else.
+#pragma once
+
+#include "ir/kernel.h"
+#include "ir/plan.h"
+
+#include <string>
+#include <vector>
+
+namespace fuse {
+
+/// Where a buffer of a kernel, or an operand of an opaque op, lives.
+struct Binding {
+  enum class Kind : std::uint8_t { Input, Output, Workspace } kind = Kind::Input;
+  std::size_t index = 0;  // into Program::inputs, outputs or workspace
+};
+
+/// An argument of the program. Offsets of its kernels assume row-major contiguity, or, if strided,
+/// the symbols "<name>.stride<axis>" (in elements, any sign).
+struct Argument {
+  std::string name;
+  DType dtype = DType::F32;
+  Shape shape;
+  bool is_scalar = false;  // by value
+  bool strided = false;
+  int alignment = 0;  // bytes known to divide the address; 0: the element size
+};
+
+struct WorkspaceBuffer {
+  Index bytes;           // of symbols
+  bool counter = false;  // zero before the first launch; kernels leave it zero
+};
+
+struct Step {
+  // A kernel: its index and one binding for each of its buffers.
+  // An opaque op: its name, and bindings of its operands, then of its results.
+  bool is_extern = false;
+  std::size_t kernel = 0;
+  std::string extern_name;
+  std::size_t num_operands = 0;
+  std::vector<DType> dtypes;  // opaque: of operands and results
+  std::vector<Shape> shapes;
+  std::vector<Binding> bindings;
+};
+
+struct Program {
+  std::string name;
+  std::vector<Argument> inputs, outputs;
+  std::vector<Symbol> symbols;
+  std::vector<WorkspaceBuffer> workspace;
+  std::vector<Kernel> kernels;
+  std::vector<Step> steps;
+  Plan plan;  // for reports: kernel i of the plan is kernel i here, followed by finish kernels
+};
+
+}  // namespace fuse

@@ -1,0 +1,50 @@
+// Every pass: one paragraph, one signature. A pass is pure and total on verified input.
+#pragma once
+
+#include "ir/plan.h"
+#include "ir/program.h"
+
+#include <fuse/target.h>
+
+#include <vector>
+
+namespace fuse {
+
+/// What is known of one argument when a program is compiled: its size class.
+struct ArgumentClass {
+  bool strided = false;
+  int alignment = 16;  // bytes
+};
+
+struct LowerOptions {
+  bool strict = false;                         // no widen: every 16-bit node is rounded
+  bool batch_invariant = false;                // mapping of reduced dims ignores parallel extents
+  std::vector<ArgumentClass> inputs, outputs;  // missing entries: contiguous, 16-byte aligned
+  Bindings sizes;                              // expected sizes of symbols, for the cost model
+};
+
+/// Keeps what outputs and opaque ops reach.
+Graph eliminate_dead(const Graph &graph);
+
+/// Evaluates nodes whose operands are all constants; results stay small.
+Graph fold_constants(const Graph &graph);
+
+/// Algebra that is exact for IEEE arithmetic: x*1, x-0, --x, casts that lose nothing, views of
+/// views, select on a constant, integer identities. Each rule never adds nodes.
+Graph simplify(const Graph &graph);
+
+/// Keeps f32 along single-use chains of 16-bit arithmetic; the rounding points are listed in
+/// docs/numerics.md. Runs once, before any cut, so results do not depend on what was fused.
+Graph widen(const Graph &graph);
+
+/// Partitions the graph into kernels by predicted time.
+Plan plan(const Graph &graph, const Target &target, const LowerOptions &options);
+
+/// Lays the planned kernels on the machine: layouts, residency, offsets, workspace.
+Program schedule(const Graph &graph, const Plan &plan, const Target &target,
+                 const LowerOptions &options);
+
+/// The whole road: canonicalise, widen unless strict, plan, schedule.
+Program lower(const Graph &graph, const Target &target, const LowerOptions &options);
+
+}  // namespace fuse

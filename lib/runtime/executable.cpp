@@ -1,0 +1,4 @@
+// Launching of compiled programs.
+#include "ir/program.h"
+
+namespace fuse {}  // namespace fuse
