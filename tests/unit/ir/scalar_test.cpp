@@ -222,7 +222,7 @@ TEST(FloatOps, NameDocumentedValues) {
   const double sine[] = {0.03574880, -0.34999350, 0.42054779,  0.54584345, -0.48750603,
                          0.99443431, 0.65657668,  -0.79116344, -0.24408487};
   for (int i = 0; i < 9; ++i)
-    EXPECT_NEAR(sine[i], on_floats(Op::Sin, DType::F32, {x[i]}), 6e-9) << x[i];
+    EXPECT_NEAR(sine[i], on_floats(Op::Sin, DType::F32, {x[i]}), 4e-8) << x[i];
   expect_same(kNan, on_floats(Op::Sin, DType::F32, {kInf}), "sin");
   EXPECT_NEAR(-0.5347584084320597, on_floats(Op::Log1p, DType::F64, {-0.4141892}), 1.2e-16);
   EXPECT_NEAR(-0.7550225842780328, on_floats(Op::Log1p, DType::F64, {-0.53}), 1.2e-16);
@@ -234,9 +234,9 @@ TEST(SpecialFunctions, Digamma) {
   EXPECT_NEAR(0.42278433509846714, on_floats(Op::Digamma, DType::F64, {2}), 1e-16);
   EXPECT_NEAR(4.600161852738087400, on_floats(Op::Digamma, DType::F64, {100}), 9e-16);
   EXPECT_NEAR(0.03648997397857652, on_floats(Op::Digamma, DType::F64, {-0.5}), 1e-16);
-  // The zero is 1.4616321449683623412626595...
-  EXPECT_NEAR(-9.2412655217294275e-17 / (std::nextafter(1.4616321449683623, 0) > 0),
-              on_floats(Op::Digamma, DType::F64, {1.4616321449683622}), 1e-31);
+  // Beside its zero, 1.46163214496836234126...
+  EXPECT_NEAR(-9.2412655217294275e-17, on_floats(Op::Digamma, DType::F64, {1.4616321449683622}),
+              1e-31);
   expect_same(-kInf, on_floats(Op::Digamma, DType::F64, {0.0}), "digamma");
   expect_same(kNan, on_floats(Op::Digamma, DType::F64, {-3}), "digamma");
 }
