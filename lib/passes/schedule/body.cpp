@@ -181,7 +181,8 @@ std::vector<BodyBuilder::Key> BodyBuilder::demands(const Key &key) {
   }
   for (std::size_t i = 0; i < g_.operands(key.node).size(); ++i) {
     Key k = operand_key(key, i);
-    bool is_part = g_.node(key.node).op == Op::Concat || (g_.node(key.node).op == Op::Pad && i == 0);
+    bool is_part =
+        g_.node(key.node).op == Op::Concat || (g_.node(key.node).op == Op::Pad && i == 0);
     if (is_part) k.guard = both(key.guard, part_guard(key, i));
     keys.push_back(std::move(k));
   }
@@ -258,8 +259,8 @@ ValueId BodyBuilder::emit_concat(const Key &key) {
     ValueId guard = part_guard(key, i);
     part.guard = both(key.guard, guard);
     ValueId value = *find(part);
-    result = result == kNone ? value
-                             : compute(Op::Select, g_.dtype(key.node), {guard, value, result});
+    result =
+        result == kNone ? value : compute(Op::Select, g_.dtype(key.node), {guard, value, result});
   }
   return result;
 }

@@ -104,8 +104,8 @@ std::vector<AxisBound> part_bounds(const GraphData &g, NodeId node, std::size_t 
   return bounds;
 }
 
-Position operand_position(const GraphData &g, NodeId node, std::size_t i,
-                          std::span<const Index> at, const Ranges &ranges) {
+Position operand_position(const GraphData &g, NodeId node, std::size_t i, std::span<const Index> at,
+                          const Ranges &ranges) {
   NodeId operand = g.operand(node, i);
   switch (info(g.node(node).op).kind) {
     case OpKind::Unary:
