@@ -31,7 +31,7 @@ namespace fuse {
 namespace {
 
 struct Collector : llvm::DiagnosticHandler {
-  explicit Collector(std::string &errors) : errors(errors) {}
+  explicit Collector(std::shared_ptr<std::string> errors) : errors(std::move(errors)) {}
 
   bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
     if (info.getSeverity() != llvm::DS_Error) return true;
@@ -39,12 +39,12 @@ struct Collector : llvm::DiagnosticHandler {
     llvm::raw_string_ostream stream(text);
     llvm::DiagnosticPrinterRawOStream printer(stream);
     info.print(printer);
-    if (!errors.empty()) errors += "; ";
-    errors += text;
+    if (!errors->empty()) *errors += "; ";
+    *errors += text;
     return true;
   }
 
-  std::string &errors;
+  std::shared_ptr<std::string> errors;
 };
 
 void throw_fatal(void *, const char *reason, bool) {
@@ -68,18 +68,14 @@ void initialize_llvm() {
   });
 }
 
-Diagnostics::Diagnostics(llvm::LLVMContext &context) : context_(context) {
-  context_.setDiagnosticHandler(std::make_unique<Collector>(errors_));
-}
-
-Diagnostics::~Diagnostics() {
-  context_.setDiagnosticHandler(std::make_unique<llvm::DiagnosticHandler>());
+Diagnostics::Diagnostics(llvm::LLVMContext &context) {
+  context.setDiagnosticHandler(std::make_unique<Collector>(errors_));
 }
 
 void Diagnostics::check(std::string_view stage) const {
-  if (errors_.empty()) return;
+  if (errors_->empty()) return;
   fail(ErrorCode::Internal, "{}: LLVM reports: {}; this is a bug in fuse, please report it", stage,
-       errors_);
+       *errors_);
 }
 
 std::unique_ptr<llvm::Module> parse_llvm(std::string_view ir, llvm::LLVMContext &context) {

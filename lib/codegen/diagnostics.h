@@ -16,21 +16,16 @@ namespace fuse {
 /// Registers the targets and the fatal-error handler. Call it before anything else of LLVM.
 void initialize_llvm();
 
-/// Collects the error diagnostics of one context for as long as it lives.
+/// Collects the error diagnostics of a context from here on.
 class Diagnostics {
  public:
-  /// The context must outlive this object.
   explicit Diagnostics(llvm::LLVMContext &context);
-  ~Diagnostics();
-  Diagnostics(const Diagnostics &) = delete;
-  Diagnostics &operator=(const Diagnostics &) = delete;
 
   /// Throws Error{Internal} with all that was collected, if anything was.
   void check(std::string_view stage) const;
 
  private:
-  llvm::LLVMContext &context_;
-  std::string errors_;
+  std::shared_ptr<std::string> errors_ = std::make_shared<std::string>();
 };
 
 /// Parses LLVM IR text. Throws Error{Parse} with line and column.
