@@ -13,8 +13,8 @@ namespace fuse {
 
 struct Domain {
   std::vector<KernelDim> dims;
-  std::vector<bool> reduced;          // by dim: folded by the kernel's reductions
-  std::map<NodeId, Position> at;      // element of each placed node, over the dims
+  std::vector<bool> reduced;      // by dim: folded by the kernel's reductions
+  std::map<NodeId, Position> at;  // element of each placed node, over the dims
 
   /// Ranges of the dims, for simplification.
   Ranges ranges() const;
