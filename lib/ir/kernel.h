@@ -177,7 +177,23 @@ Index grid_size(const Kernel &kernel);
 /// Symbols used anywhere, sorted: the size parameters of the kernel, after the buffers.
 std::vector<std::string> symbols_of(const Kernel &kernel);
 
+/// The axis along whose vec digit an access of `width` elements runs: `width` divides the digit,
+/// and the offset advances by 1 in the axis's last dim. An offset that divides that dim (a reshape)
+/// counts if no other axis qualifies: contiguity is then the scheduler's promise. kNone if none.
+std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width);
+
+/// The loop digit of that name; null if the layout has none.
+const Digit *loop_digit(const Layout &layout, std::string_view name);
+
+/// Dims that the results of a statement depend on, ascending (KernelValue::dims).
+std::vector<DimId> dependence(const Kernel &kernel, const Stmt &stmt);
+
+/// Result dtype of a Compute other than a conversion: bool for comparisons and tests, else that of
+/// the first operand that is not a literal. `is_literal` tells of each value if a Constant made it.
+DType natural_dtype(const Kernel &kernel, const std::vector<bool> &is_literal, const Stmt &stmt);
+
 std::string_view to_string(Monoid monoid);
+std::optional<Monoid> monoid_from_string(std::string_view text);
 int num_operands(Monoid monoid);
 int num_results(Monoid monoid);
 bool is_commutative(Monoid monoid);

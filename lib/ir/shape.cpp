@@ -62,9 +62,7 @@ std::string term_to_string(const Dim::Term &term) {
 
 }  // namespace
 
-Dim Dim::symbol(const std::string &name) {
-  return from_terms({{1, {name}}});
-}
+Dim Dim::symbol(const std::string &name) { return from_terms({{1, {name}}}); }
 
 Dim Dim::from_terms(std::vector<Term> terms) {
   if (terms.empty()) return Dim(0);

@@ -1,0 +1,210 @@
+// Queries on kernels: axes, slots, grid, symbols, dependence of values; the monoid table.
+//
+// They assume a kernel that verifies, except dependence and natural_dtype, which the parser uses
+// while it builds one.
+#include "ir/kernel.h"
+
+#include "ir/format.h"
+#include "ir/op.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace fuse {
+
+namespace {
+
+struct MonoidInfo {
+  std::string_view text;
+  int operands, results;
+  bool commutative;
+};
+
+constexpr MonoidInfo kMonoids[] = {
+#define FUSE_MONOID(name, text, operands, results, commutative, doc) \
+  {text, operands, results, commutative != 0},
+#include "ir/monoids.def"
+};
+
+const MonoidInfo &info(Monoid monoid) {
+  return kMonoids[static_cast<std::size_t>(monoid)];
+}
+
+bool is_slot(const Digit &digit) {
+  return digit.kind == DigitKind::Reg || digit.kind == DigitKind::Vec;
+}
+
+void insert_sorted(std::vector<DimId> &dims, const std::vector<DimId> &more) {
+  dims.insert(dims.end(), more.begin(), more.end());
+  std::sort(dims.begin(), dims.end());
+  dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
+}
+
+}  // namespace
+
+std::string_view to_string(Monoid monoid) {
+  return info(monoid).text;
+}
+
+std::optional<Monoid> monoid_from_string(std::string_view text) {
+  for (std::size_t i = 0; i < std::size(kMonoids); ++i)
+    if (kMonoids[i].text == text) return static_cast<Monoid>(i);
+  return std::nullopt;
+}
+
+int num_operands(Monoid monoid) {
+  return info(monoid).operands;
+}
+
+int num_results(Monoid monoid) {
+  return info(monoid).results;
+}
+
+bool is_commutative(Monoid monoid) {
+  return info(monoid).commutative;
+}
+
+std::uint32_t axis_of(const Layout &layout, DimId dim) {
+  for (std::uint32_t a = 0; a < layout.axes.size(); ++a) {
+    const std::vector<DimId> &dims = layout.axes[a].dims;
+    if (std::find(dims.begin(), dims.end(), dim) != dims.end()) return a;
+  }
+  return kNone;
+}
+
+std::vector<std::uint32_t> axes_of(const Layout &layout, const std::vector<DimId> &dims) {
+  std::vector<std::uint32_t> axes;
+  for (DimId d : dims)
+    if (std::uint32_t a = axis_of(layout, d); a != kNone) insert_sorted(axes, {a});
+  return axes;
+}
+
+std::int64_t num_slots(const Layout &layout, const std::vector<std::uint32_t> &axes) {
+  std::int64_t slots = 1;
+  for (std::uint32_t a : axes)
+    for (const Digit &d : layout.axes[a].digits)
+      if (is_slot(d)) slots *= *d.extent.constant();
+  return slots;
+}
+
+std::int64_t vec_extent(const Axis &axis) {
+  bool has_vec = !axis.digits.empty() && axis.digits.back().kind == DigitKind::Vec;
+  return has_vec ? *axis.digits.back().extent.constant() : 1;
+}
+
+Index axis_extent(const Kernel &kernel, const Axis &axis) {
+  Index extent = 1;
+  for (DimId d : axis.dims) extent = extent * kernel.dims[d].extent;
+  return extent;
+}
+
+std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width) {
+  std::uint32_t divided = kNone;
+  for (std::uint32_t a = 0; a < layout.axes.size(); ++a) {
+    if (vec_extent(layout.axes[a]) % width != 0) continue;
+    DimId last = layout.axes[a].dims.back();
+    std::optional<Index> step = offset.coefficient_of(last);
+    if (step && step->is_constant(1)) return a;
+    if (!step && divided == kNone) divided = a;
+  }
+  return divided;
+}
+
+const Digit *loop_digit(const Layout &layout, std::string_view name) {
+  for (const Axis &axis : layout.axes)
+    for (const Digit &d : axis.digits)
+      if (d.kind == DigitKind::Loop && d.name == name) return &d;
+  return nullptr;
+}
+
+Index grid_size(const Kernel &kernel) {
+  Ranges ranges;
+  ranges.symbol_min = [](const std::string &) { return INT64_C(1); };
+  Index blocks = 1;
+  for (const Layout &layout : kernel.layouts) {
+    for (const Axis &axis : layout.axes) {
+      for (const Digit &d : axis.digits) {
+        if (d.kind != DigitKind::Grid) continue;
+        Index span = d.extent * d.stride;
+        if (provably_in(span, blocks + 1, ranges)) continue;
+        FUSE_CHECK(provably_in(blocks, span + 1, ranges),
+                   "kernel {}: two grid digits span numbers of blocks that cannot be compared",
+                   kernel.name);
+        blocks = span;
+      }
+    }
+  }
+  return blocks * kernel.cluster;
+}
+
+namespace {
+
+/// Calls f on every Index of the statements.
+template <class F>
+void for_each_index(const std::vector<Stmt> &body, const F &f) {
+  for (const Stmt &s : body) {
+    f(s.index);
+    f(s.count);
+    for_each_index(s.body, f);
+  }
+}
+
+template <class F>
+void for_each_index(const Kernel &kernel, const F &f) {
+  for (const Buffer &b : kernel.buffers)
+    for (const Index &extent : b.shape) f(extent);
+  for (const KernelDim &d : kernel.dims) f(d.extent);
+  for (const Layout &layout : kernel.layouts) {
+    for (const Axis &axis : layout.axes) {
+      if (axis.align.buffer != kNone) f(axis.align.base);
+      for (const Digit &d : axis.digits) {
+        f(d.extent);
+        f(d.stride);
+      }
+    }
+  }
+  for_each_index(kernel.body, f);
+}
+
+void collect_symbols(const Index &index, std::set<std::string> &symbols) {
+  for (const Index::Term &t : index.terms()) {
+    for (const Atom &a : t.atoms) {
+      if (a.kind == Atom::Kind::Symbol) symbols.insert(a.symbol);
+      if (a.numerator) collect_symbols(*a.numerator, symbols);
+      if (a.denominator) collect_symbols(*a.denominator, symbols);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> symbols_of(const Kernel &kernel) {
+  std::set<std::string> symbols;
+  for_each_index(kernel, [&](const Index &index) { collect_symbols(index, symbols); });
+  return {symbols.begin(), symbols.end()};
+}
+
+std::vector<DimId> dependence(const Kernel &kernel, const Stmt &stmt) {
+  std::vector<DimId> dims;
+  for (ValueId v : stmt.operands) insert_sorted(dims, kernel.values[v].dims);
+  if (stmt.kind == StmtKind::Move) return dims;
+  if (stmt.guard != kNone) insert_sorted(dims, kernel.values[stmt.guard].dims);
+  insert_sorted(dims, stmt.index.dims());
+  for (ValueId v : stmt.index.values()) insert_sorted(dims, kernel.values[v].dims);
+  if (stmt.kind == StmtKind::Reduce)
+    for (DimId d : stmt.axes) std::erase(dims, d);
+  if (stmt.kind == StmtKind::Scan) insert_sorted(dims, stmt.axes);
+  return dims;
+}
+
+DType natural_dtype(const Kernel &kernel, const std::vector<bool> &is_literal, const Stmt &stmt) {
+  OpKind kind = info(stmt.op).kind;
+  if (kind == OpKind::Compare || kind == OpKind::Test) return DType::Bool;
+  std::size_t first = stmt.op == Op::Select ? 1 : 0;
+  for (std::size_t i = first; i < stmt.operands.size(); ++i)
+    if (!is_literal[stmt.operands[i]]) return kernel.values[stmt.operands[i]].dtype;
+  return kernel.values[stmt.operands[first]].dtype;
+}
+
+}  // namespace fuse
