@@ -18,8 +18,8 @@ struct Allocator {
   std::function<void(void *address, std::size_t bytes)> free;
 };
 
-/// A block of memory, 256-byte aligned, that frees itself. Movable. Freeing is safe after the
-/// driver has shut down.
+/// A block of memory, 256-byte aligned, freed with the last copy of its DeviceBuffer. Freeing is
+/// safe after the driver has shut down.
 class FUSE_API DeviceBuffer {
  public:
   DeviceBuffer() = default;

@@ -1,5 +1,5 @@
 // Memory blocks and copies. Copies go through the stream and wait, so they order with kernels.
-#include <fuse/buffer.h>
+#include "runtime/buffer.h"
 
 #include "ir/format.h"
 #include "runtime/device.h"
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-FUSE_BEGIN_NAMESPACE
+namespace fuse {
 
 using namespace cuda;
 
@@ -29,7 +29,6 @@ void free_device(CUcontext context, void *data, std::size_t bytes, const Allocat
 }
 
 void *allocate_device(std::size_t bytes, const Allocator &allocator) {
-  RelaxedCapture relaxed;
   if (allocator.allocate) return allocator.allocate(bytes);
   CUdeviceptr address = 0;
   FUSE_CUDA(cuMemAlloc, &address, bytes);
@@ -52,16 +51,25 @@ CUdeviceptr at(void *data, std::size_t offset) {
 
 }  // namespace
 
-DeviceBuffer DeviceBuffer::device(std::size_t bytes, int device, const Allocator &allocator) {
-  CUcontext context = primary_context(device);
+std::shared_ptr<void> allocate_in(CUcontext context, std::size_t bytes,
+                                  const Allocator &allocator) {
   ContextScope scope(context);
+  RelaxedCapture relaxed;
+  void *data = require_memory(allocate_device(bytes, allocator), bytes, "device");
+  return {data, [=](void *p) { free_device(context, p, bytes, allocator); }};
+}
+
+}  // namespace fuse
+
+FUSE_BEGIN_NAMESPACE
+
+using namespace cuda;
+
+DeviceBuffer DeviceBuffer::device(std::size_t bytes, int device, const Allocator &allocator) {
   DeviceBuffer buffer;
   buffer.size_ = bytes;
   buffer.device_ = device;
-  if (bytes == 0) return buffer;
-  buffer.data_ = std::shared_ptr<void>(
-      require_memory(allocate_device(bytes, allocator), bytes, "device"),
-      [=](void *data) { free_device(context, data, bytes, allocator); });
+  if (bytes > 0) buffer.data_ = allocate_in(primary_context(device), bytes, allocator);
   return buffer;
 }
 
