@@ -98,18 +98,15 @@ TEST(SimplifyJoin, SumOfManyPads) {
 }
 
 TEST(SimplifyJoin, OtherSumsOfPadsStay) {
-  EXPECT_EQ(simplified([](auto &, Value x, Value y) {
-              return pad(x, {0, 0}, {0, 5}) + pad(y, {0, 5}, {0, 0});
-            }),
-            "add(pad{0,0|0,5}(x, 0), pad{0,5|0,0}(y, 0))");
-  EXPECT_EQ(simplified([](auto &, Value x, Value y) {
-              return pad(x, {0, 0}, {0, 6}, 1) + pad(y, {0, 6}, {0, 0}, 1);
-            }),
-            "add(pad{0,0|0,6}(x, 1), pad{0,6|0,0}(y, 1))");
-  EXPECT_EQ(simplified([](auto &, Value x, Value y) {
-              return pad(x, {0, 0}, {4, 6}) + pad(y, {4, 6}, {0, 0});
-            }),
-            "add(pad{0,0|4,6}(x, 0), pad{4,6|0,0}(y, 0))");
+  auto sum_of = [](std::vector<std::int64_t> hi, std::vector<std::int64_t> lo, double fill) {
+    return simplified([&](auto &, Value x, Value y) {
+      Value a = pad(x, {0, 0}, hi, fill), b = pad(y, lo, {0, 0}, fill);
+      return a + b;
+    });
+  };
+  EXPECT_EQ(sum_of({0, 5}, {0, 5}, 0), "add(pad{0,0|0,5}(x, 0), pad{0,5|0,0}(y, 0))");  // overlap
+  EXPECT_EQ(sum_of({0, 6}, {0, 6}, 1), "add(pad{0,0|0,6}(x, 1), pad{0,6|0,0}(y, 1))");
+  EXPECT_EQ(sum_of({4, 6}, {4, 6}, 0), "add(pad{0,0|4,6}(x, 0), pad{4,6|0,0}(y, 0))");  // corners
 }
 
 TEST(SimplifyJoin, GatherOfTheFirstPositions) {
