@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fuse/buffer.h>
+#include <fuse/builders.h>
 #include <fuse/compile.h>
 #include <fuse/config.h>
 #include <fuse/dtype.h>

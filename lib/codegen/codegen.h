@@ -6,6 +6,7 @@
 #include <fuse/target.h>
 
 #include <string>
+#include <string_view>
 
 namespace fuse {
 
@@ -14,6 +15,9 @@ std::string emit_llvm(const Kernel &kernel, const Target &target);
 
 /// PTX of one module holding all the kernels.
 std::string emit_ptx(const std::vector<const Kernel *> &kernels, const Target &target);
+
+/// PTX of a module written as LLVM IR text, after optimisation.
+std::string ptx_from_llvm(std::string_view ir, const Target &target);
 
 /// Version of LLVM, part of cache keys: "22.1.8".
 std::string llvm_version();

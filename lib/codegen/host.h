@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace fuse {
 
@@ -26,12 +27,17 @@ class HostKernel {
  public:
   /// Lowers, optimises and links the kernel. Throws Error on what the host cannot run.
   HostKernel(const Kernel &kernel, const Target &target);
+  /// Of a module with one kernel, written as LLVM IR text for NVPTX.
+  HostKernel(std::string_view ir, const Target &target, int threads, int cluster);
   ~HostKernel();
   HostKernel(HostKernel &&) noexcept;
   HostKernel &operator=(HostKernel &&) noexcept;
 
   /// Runs the grid to its end. Throws Error{Internal} on a divergent or mismatched collective.
   void launch(const HostLaunch &launch) const;
+
+  /// Bytes of shared memory of a block.
+  std::uint64_t shared_bytes() const;
 
  private:
   struct Impl;

@@ -3,8 +3,10 @@
 // significand run into the exponent.
 #include "ir/float_bits.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace fuse {
 
@@ -68,6 +70,8 @@ double decode_magnitude(const Format &f, std::uint64_t code) {
 std::uint64_t encode_float(DType type, double value) {
   if (type == DType::F64)
     return std::isnan(value) ? nan_code(format_of(type)) : std::bit_cast<std::uint64_t>(value);
+  if (type == DType::F32 && !std::isnan(value))
+    return std::bit_cast<std::uint32_t>(static_cast<float>(value));
   Format f = format_of(type);
   std::uint64_t sign = std::signbit(value) ? std::uint64_t{1} << (f.exponent_bits + f.mantissa_bits)
                                            : std::uint64_t{0};
@@ -81,6 +85,7 @@ std::uint64_t encode_float(DType type, double value) {
 
 double decode_float(DType type, std::uint64_t bits) {
   if (type == DType::F64) return std::bit_cast<double>(bits);
+  if (type == DType::F32) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   Format f = format_of(type);
   std::uint64_t sign_bit = std::uint64_t{1} << (f.exponent_bits + f.mantissa_bits);
   std::uint64_t code = bits & (sign_bit - 1);

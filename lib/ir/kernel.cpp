@@ -99,6 +99,18 @@ Index axis_extent(const Kernel &kernel, const Axis &axis) {
   return extent;
 }
 
+std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width) {
+  std::uint32_t divided = kNone;
+  for (std::uint32_t a = 0; a < layout.axes.size(); ++a) {
+    if (vec_extent(layout.axes[a]) % width != 0) continue;
+    DimId last = layout.axes[a].dims.back();
+    std::optional<Index> step = offset.coefficient_of(last);
+    if (step && step->is_constant(1)) return a;
+    if (!step && divided == kNone) divided = a;
+  }
+  return divided;
+}
+
 const Digit *loop_digit(const Layout &layout, std::string_view name) {
   for (const Axis &axis : layout.axes)
     for (const Digit &d : axis.digits)

@@ -177,6 +177,11 @@ Index grid_size(const Kernel &kernel);
 /// Symbols used anywhere, sorted: the size parameters of the kernel, after the buffers.
 std::vector<std::string> symbols_of(const Kernel &kernel);
 
+/// The axis along whose vec digit an access of `width` elements runs: `width` divides the digit,
+/// and the offset advances by 1 in the axis's last dim. An offset that divides that dim (a reshape)
+/// counts if no other axis qualifies: contiguity is then the scheduler's promise. kNone if none.
+std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width);
+
 /// The loop digit of that name; null if the layout has none.
 const Digit *loop_digit(const Layout &layout, std::string_view name);
 

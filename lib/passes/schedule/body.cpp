@@ -43,9 +43,8 @@ bool BodyBuilder::Key::operator<(const Key &other) const {
 }
 
 BodyBuilder::BodyBuilder(const GraphData &graph, const PlannedKernel &planned, const Domain &domain,
-                         Kernel &kernel, const std::map<NodeId, TensorRef> &tensors)
+                         Kernel &kernel, const KernelTensors &tensors)
     : g_(graph),
-      planned_(planned),
       domain_(domain),
       kernel_(kernel),
       tensors_(tensors),
@@ -53,7 +52,7 @@ BodyBuilder::BodyBuilder(const GraphData &graph, const PlannedKernel &planned, c
 
 ValueId BodyBuilder::add_value(DType dtype, std::vector<DimId> dims) {
   auto id = static_cast<ValueId>(kernel_.values.size());
-  kernel_.values.push_back({"v" + std::to_string(id), dtype, kNone, std::move(dims)});
+  kernel_.values.push_back({"v" + std::to_string(id), dtype, layout, std::move(dims)});
   return id;
 }
 
@@ -113,17 +112,26 @@ ValueId BodyBuilder::index_value(const Index &index) {
   return result;
 }
 
-ValueId BodyBuilder::compare(Op op, ValueId a, std::int64_t b) {
-  ValueId bound = emit_constant(int_literal(kernel_.values[a].dtype, b));
-  return compute(op, DType::Bool, {a, bound});
+ValueId BodyBuilder::not_negative(const Index &index) {
+  ValueId value = index_value(index);
+  ValueId zero = emit_constant(int_literal(kernel_.values[value].dtype, 0));
+  ValueId result = compute(Op::Ge, DType::Bool, {value, zero});
+  guard_conditions_[result] = {index};
+  return result;
 }
 
 ValueId BodyBuilder::both(ValueId a, ValueId b) {
   if (a == kNone) return b;
   if (b == kNone || a == b) return a;
   auto [entry, is_new] = conjunctions_.try_emplace({a, b}, kNone);
-  if (is_new) entry->second = compute(Op::And, DType::Bool, {a, b});
-  return entry->second;
+  if (!is_new) return entry->second;
+  ValueId result = entry->second = compute(Op::And, DType::Bool, {a, b});
+  auto left = guard_conditions_.find(a), right = guard_conditions_.find(b);
+  if (left == guard_conditions_.end() || right == guard_conditions_.end()) return result;
+  std::vector<Index> conditions = left->second;
+  conditions.insert(conditions.end(), right->second.begin(), right->second.end());
+  guard_conditions_[result] = std::move(conditions);
+  return result;
 }
 
 std::optional<ValueId> BodyBuilder::find(const Key &key) const {
@@ -203,7 +211,7 @@ ValueId BodyBuilder::emit_node(const Key &key) {
 }
 
 ValueId BodyBuilder::emit_load(const Key &key) {
-  const TensorRef &tensor = tensors_.at(key.node);
+  const TensorRef &tensor = tensors_.reads.at(key.node);
   Stmt s;
   s.kind = StmtKind::Load;
   s.buffer = tensor.buffer;
@@ -236,10 +244,9 @@ ValueId BodyBuilder::part_guard(const Key &key, std::size_t i) {
   if (!is_new) return entry->second;
   ValueId guard = kNone;
   for (const AxisBound &bound : part_bounds(g_, key.node, i)) {
-    // One unsigned test would do; two signed ones stay readable and cost the same after folding.
-    Index below = bound.hi - Index(1) - key.at[bound.axis];
-    guard = both(guard, compare(Op::Ge, index_value(key.at[bound.axis] - bound.lo), 0));
-    guard = both(guard, compare(Op::Ge, index_value(below), 0));
+    const Index &at = key.at[bound.axis];
+    guard = both(guard, not_negative(at - bound.lo));
+    guard = both(guard, not_negative(bound.hi - Index(1) - at));
   }
   return entry->second = guard;
 }
@@ -338,7 +345,7 @@ ValueId BodyBuilder::depend_on_all_reduced(ValueId value) {
   for (DimId d : domain_.reduced_dims())
     if (!std::binary_search(dims.begin(), dims.end(), d)) missing = missing + Index::dim(d);
   if (missing.is_constant(0)) return value;
-  ValueId always = compare(Op::Ge, index_value(missing), 0);
+  ValueId always = not_negative(missing);
   return compute(Op::Select, kernel_.values[value].dtype, {always, value, value});
 }
 
@@ -378,16 +385,23 @@ void BodyBuilder::set_reduced(NodeId node, std::vector<ValueId> results) {
 
 void BodyBuilder::store(NodeId node) {
   ValueId value = lower(node);
-  const TensorRef &tensor = tensors_.at(node);
-  Stmt s;
-  s.kind = StmtKind::Store;
-  s.buffer = tensor.buffer;
-  s.index = offset_of(tensor, domain_.at.at(node));
   // A literal keeps its compute type until it is stored.
   if (kernel_.values[value].dtype != g_.dtype(node))
     value = compute(Op::Cast, g_.dtype(node), {value});
-  s.operands = {value};
-  emit(std::move(s));
+  for (const TensorRef &tensor : tensors_.writes.at(node)) {
+    Stmt s;
+    s.kind = StmtKind::Store;
+    s.buffer = tensor.buffer;
+    s.index = offset_of(tensor, domain_.at.at(node));
+    s.operands = {value};
+    emit(std::move(s));
+  }
+}
+
+void BodyBuilder::leave_layout() {
+  memo_.clear();
+  part_guards_.clear();
+  conjunctions_.clear();
 }
 
 void BodyBuilder::leave_loop() {

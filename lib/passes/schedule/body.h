@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ir/kernel.h"
+#include "passes/schedule/access.h"
 #include "passes/schedule/domain.h"
 
 #include <map>
@@ -22,6 +23,12 @@ struct TensorRef {
   std::string stride_prefix;  // strided: symbols "<prefix>.stride<axis>"
 };
 
+/// What the nodes of a kernel are in memory. A node may be stored to several outputs.
+struct KernelTensors {
+  std::map<NodeId, TensorRef> reads;
+  std::map<NodeId, std::vector<TensorRef>> writes;
+};
+
 /// Element offset of a position in the tensor.
 Index offset_of(const TensorRef &tensor, std::span<const Index> position);
 
@@ -30,10 +37,11 @@ Index offset_of(const TensorRef &tensor, std::span<const Index> position);
 class BodyBuilder {
  public:
   BodyBuilder(const GraphData &graph, const PlannedKernel &planned, const Domain &domain,
-              Kernel &kernel, const std::map<NodeId, TensorRef> &tensors);
+              Kernel &kernel, const KernelTensors &tensors);
 
   std::vector<Stmt> *outer = nullptr;
   std::vector<Stmt> *inner = nullptr;
+  LayoutId layout = 0;  // of the values that follow
 
   /// The value of a node at its own place in the domain.
   ValueId lower(NodeId node);
@@ -41,9 +49,8 @@ class BodyBuilder {
   /// Emits the store of a node at its own place.
   void store(NodeId node);
 
-  /// Emits the operands and the reduce statement of a reduction, which becomes available. The
-  /// statement goes to `inner`; a conversion back to the node's dtype goes to `outer`, and is
-  /// emitted by finish_reduce once the loop is over.
+  /// Emits the operands and the reduce statement of a reduction to `inner`; its results become
+  /// available to users.
   void reduce(NodeId node);
 
   /// Results of a reduction's monoid, before conversion.
@@ -53,8 +60,12 @@ class BodyBuilder {
   /// Monoid of a reduction.
   static Monoid monoid_of(Op op);
 
+  const GuardConditions &guard_conditions() const { return guard_conditions_; }
+
   /// Forgets values that depend on reduced dims: they belong to a loop that is over.
   void leave_loop();
+  /// Forgets all values: another layout begins. Reductions stay available.
+  void leave_layout();
 
   /// False once some reduction was needed at a position that is not its own, or a reduction was
   /// needed before it was emitted: the kernel cannot be built from these nodes.
@@ -76,14 +87,14 @@ class BodyBuilder {
   };
 
   const GraphData &g_;
-  const PlannedKernel &planned_;
   const Domain &domain_;
   Kernel &kernel_;
-  const std::map<NodeId, TensorRef> &tensors_;
+  const KernelTensors &tensors_;
   std::set<NodeId> members_;
   std::map<Key, Emitted> memo_;
   std::map<std::pair<Key, std::size_t>, ValueId> part_guards_;  // by node, position and part
   std::map<std::pair<ValueId, ValueId>, ValueId> conjunctions_;
+  GuardConditions guard_conditions_;
   std::map<NodeId, std::vector<ValueId>> reduce_results_;
   bool ok_ = true;
 
@@ -108,7 +119,7 @@ class BodyBuilder {
   ValueId in_range(ValueId position, const Index &extent);
   ValueId part_guard(const Key &key, std::size_t i);
   ValueId index_value(const Index &index);
-  ValueId compare(Op op, ValueId a, std::int64_t b);
+  ValueId not_negative(const Index &index);  // index >= 0
   ValueId compute(Op op, DType dtype, std::vector<ValueId> operands);
   ValueId both(ValueId a, ValueId b);
   ValueId depend_on_all_reduced(ValueId value);

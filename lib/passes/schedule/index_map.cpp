@@ -64,7 +64,19 @@ Position drop_axes(const AxesAttr &attr, std::span<const Index> at) {
 Index linearize(std::span<const Index> position, std::span<const Index> extents) {
   Index offset = 0;
   for (std::size_t i = 0; i < position.size(); ++i) offset = offset * extents[i] + position[i];
-  return offset;
+  return recombine(offset);
+}
+
+Index recombine(const Index &index) {
+  for (const Index::Term &term : index.terms()) {
+    if (term.atoms.size() != 1 || term.atoms[0].kind != Atom::Kind::Mod) continue;
+    const Index &n = *term.atoms[0].numerator, &d = *term.atoms[0].denominator;
+    Index whole = floordiv(n, d) * d * Index(term.coefficient);
+    Index rest = index - whole - mod(n, d) * Index(term.coefficient);
+    if (rest.terms().size() + 2 != index.terms().size()) continue;
+    return recombine(rest + n * Index(term.coefficient));
+  }
+  return index;
 }
 
 Position delinearize(const Index &offset, std::span<const Index> extents, const Ranges &ranges) {

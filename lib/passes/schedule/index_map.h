@@ -17,6 +17,9 @@ using Position = std::vector<Index>;
 /// Row-major offset of a position.
 Index linearize(std::span<const Index> position, std::span<const Index> extents);
 
+/// Writes (n / d)*d + n % d as n, wherever both parts occur.
+Index recombine(const Index &index);
+
 /// Position of a row-major offset.
 Position delinearize(const Index &offset, std::span<const Index> extents, const Ranges &ranges);
 

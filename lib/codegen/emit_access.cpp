@@ -1,0 +1,268 @@
+// Loads and stores: which elements go together, and what must hold for them.
+//
+// All addresses and predicates of a statement are emitted first, then the accesses; neighbours
+// under one condition share a branch. A vector that is valid in part goes element by element, in a
+// branch of its own.
+#include "codegen/emitter.h"
+#include "ir/format.h"
+
+#include <algorithm>
+
+namespace fuse {
+
+namespace {
+
+std::vector<DimId> merge(std::vector<DimId> a, const std::vector<DimId> &b) {
+  a.insert(a.end(), b.begin(), b.end());
+  std::sort(a.begin(), a.end());
+  a.erase(std::unique(a.begin(), a.end()), a.end());
+  return a;
+}
+
+/// The assignment with the atom moved on.
+Assignment advance(Assignment assignment, DimId atom, std::int64_t by) {
+  for (auto &[id, value] : assignment)
+    if (id == atom) value += by;
+  return assignment;
+}
+
+/// End of the run of groups under one condition.
+template <class Groups>
+std::size_t end_of_run(const Groups &groups, std::size_t begin) {
+  std::size_t end = begin + 1;
+  while (end < groups.size() && groups[end].uniform == groups[begin].uniform) ++end;
+  return end;
+}
+
+}  // namespace
+
+llvm::Value *Emitter::conjunction(llvm::Value *a, llvm::Value *b) {
+  if (!a || !b || a == b) return a ? a : b;
+  auto [it, is_new] = scopes_.back().conjunctions.try_emplace({a, b}, nullptr);
+  if (is_new) it->second = b_.CreateAnd(a, b);
+  return it->second;
+}
+
+std::uint32_t Emitter::vector_axis(const Stmt &stmt, const std::vector<std::uint32_t> &axes) const {
+  Index placed = map_.place(stmt.index, layout_);
+  for (std::uint32_t a : axes) {
+    const AxisMap &axis = map_.axis(layout_, a);
+    if (axis.vec_extent % stmt.vector != 0) continue;
+    std::optional<Index> factor = placed.coefficient_of(axis.vec);
+    if (factor && factor->is_constant(1)) return a;
+  }
+  fail(ErrorCode::Internal, "kernel {}: no axis on which {} consecutive elements of {} lie",
+       kernel_.name, stmt.vector, kernel_.buffers[stmt.buffer].name);
+}
+
+void Emitter::emit_group_validity(Group &group, std::uint32_t axis) {
+  const AxisMap &map = map_.axis(layout_, axis);
+  bool whole_or_none = group.size == 1 || map.vec != group.vec || is_uniform(map, group.size);
+  if (whole_or_none) {
+    group.uniform = conjunction(group.uniform, emit_valid(axis, group.first, 1));
+    return;
+  }
+  group.whole = emit_valid(axis, group.first, group.size);
+  if (!group.whole) return;
+  for (int i = 0; i < group.size; ++i)
+    group.element.push_back(emit_valid(axis, advance(group.first, group.vec, i), 1));
+}
+
+std::vector<Emitter::Group> Emitter::group_access(const Stmt &stmt,
+                                                  const std::vector<DimId> &dims) {
+  std::vector<std::uint32_t> axes;
+  if (layout_ != kNone) axes = axes_of(kernel_.layouts[layout_], dims);
+  DimId vec = stmt.vector > 1 ? map_.axis(layout_, vector_axis(stmt, axes)).vec : kNone;
+  SlotSpace space = slots_of(dims);
+  Index placed = map_.place(stmt.index, layout_);
+  std::vector<Group> groups;
+  for (std::size_t s = 0; s < space.size(); ++s) {
+    Group group;
+    group.first = space.decode(s);
+    group.vec = vec;
+    group.size = stmt.vector;
+    if (vec != kNone && *value_of(group.first, vec) % stmt.vector != 0) continue;
+    group.offset = emit_offset(placed, group.first, bits_);
+    for (std::uint32_t a : axes) emit_group_validity(group, a);
+    if (stmt.guard != kNone)
+      group.uniform = conjunction(group.uniform, value_at(stmt.guard, group.first));
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+void Emitter::emit_load(const Stmt &stmt) {
+  ValueId result = stmt.results[0];
+  const Buffer &buffer = kernel_.buffers[stmt.buffer];
+  if (buffer.role == BufferRole::Scalar) {
+    llvm::Value *value = buffers_[stmt.buffer];
+    return define(result, {is_bool(buffer.dtype) ? b_.CreateIsNotNull(value) : value});
+  }
+  SlotSpace space = slots_of(result);
+  std::vector<Group> groups = group_access(stmt, kernel_.values[result].dims);
+  Values pointers, slots(space.size());
+  for (const Group &group : groups) pointers.push_back(address(stmt.buffer, group.offset));
+  for (std::size_t begin = 0, end; begin < groups.size(); begin = end) {
+    end = end_of_run(groups, begin);
+    llvm::BasicBlock *before = b_.GetInsertBlock();
+    std::vector<Values> loaded;
+    llvm::BasicBlock *inside = nullptr;
+    emit_if(b_, groups[begin].uniform, [&] {
+      for (std::size_t g = begin; g < end; ++g)
+        loaded.push_back(load_group(stmt, groups[g], pointers[g]));
+      inside = b_.GetInsertBlock();
+    });
+    for (std::size_t g = begin; g < end; ++g)
+      for (int i = 0; i < groups[g].size; ++i) {
+        llvm::Value *value = loaded[g - begin][static_cast<std::size_t>(i)];
+        if (groups[g].uniform) value = emit_or_zero(b_, value, inside, before);
+        slots[space.slot_at(advance(groups[g].first, groups[g].vec, i))] = value;
+      }
+  }
+  if (is_bool(buffer.dtype))
+    for (llvm::Value *&value : slots) value = b_.CreateIsNotNull(value);
+  define(result, std::move(slots));
+}
+
+llvm::Value *emit_or_zero(Builder &b, llvm::Value *value, llvm::BasicBlock *from,
+                          llvm::BasicBlock *otherwise) {
+  llvm::PHINode *phi = b.CreatePHI(value->getType(), 2);
+  phi->addIncoming(value, from);
+  phi->addIncoming(llvm::Constant::getNullValue(value->getType()), otherwise);
+  return phi;
+}
+
+Values Emitter::load_group(const Stmt &stmt, const Group &group, llvm::Value *pointer) {
+  if (!group.whole) return load_vector(stmt, pointer, group.size);
+  auto count = static_cast<std::size_t>(group.size);
+  llvm::LLVMContext &context = module_.getContext();
+  llvm::Type *element = memory_type_of(kernel_.buffers[stmt.buffer].dtype, context);
+  auto *whole = llvm::BasicBlock::Create(context, "whole", function_);
+  auto *edge = llvm::BasicBlock::Create(context, "edge", function_);
+  auto *end = llvm::BasicBlock::Create(context, "end", function_);
+  b_.CreateCondBr(group.whole, whole, edge);
+  b_.SetInsertPoint(whole);
+  Values fast = load_vector(stmt, pointer, group.size);
+  whole = b_.GetInsertBlock();
+  b_.CreateBr(end);
+  b_.SetInsertPoint(edge);
+  Values slow(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    llvm::BasicBlock *before = b_.GetInsertBlock(), *inside = nullptr;
+    emit_if(b_, group.element[i], [&] {
+      slow[i] = load_vector(stmt, b_.CreateConstGEP1_64(element, pointer, i), 1)[0];
+      inside = b_.GetInsertBlock();
+    });
+    if (group.element[i]) slow[i] = emit_or_zero(b_, slow[i], inside, before);
+  }
+  edge = b_.GetInsertBlock();
+  b_.CreateBr(end);
+  b_.SetInsertPoint(end);
+  for (std::size_t i = 0; i < count; ++i) {
+    llvm::PHINode *phi = b_.CreatePHI(fast[i]->getType(), 2);
+    phi->addIncoming(fast[i], whole);
+    phi->addIncoming(slow[i], edge);
+    fast[i] = phi;
+  }
+  return fast;
+}
+
+void Emitter::emit_store(const Stmt &stmt) {
+  std::vector<DimId> dims = merge(kernel_.values[stmt.operands[0]].dims, stmt.index.dims());
+  for (ValueId v : stmt.index.values()) dims = merge(dims, kernel_.values[v].dims);
+  if (stmt.guard != kNone) dims = merge(dims, kernel_.values[stmt.guard].dims);
+  std::vector<Group> groups = group_access(stmt, dims);
+  std::vector<std::uint32_t> axes;
+  if (layout_ != kNone) axes = axes_of(kernel_.layouts[layout_], dims);
+  llvm::Value *first = emit_replica_guard(axes);
+  bool is_boolean = is_bool(kernel_.buffers[stmt.buffer].dtype);
+  Values pointers;
+  std::vector<Values> elements(groups.size());
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    groups[g].uniform = conjunction(first, groups[g].uniform);
+    pointers.push_back(address(stmt.buffer, groups[g].offset));
+    for (int i = 0; i < groups[g].size; ++i) {
+      llvm::Value *value =
+          value_at(stmt.operands[0], advance(groups[g].first, groups[g].vec, i));
+      elements[g].push_back(is_boolean ? b_.CreateZExt(value, b_.getInt8Ty()) : value);
+    }
+  }
+  for (std::size_t begin = 0, end; begin < groups.size(); begin = end) {
+    end = end_of_run(groups, begin);
+    emit_if(b_, groups[begin].uniform, [&] {
+      for (std::size_t g = begin; g < end; ++g)
+        store_group(stmt, groups[g], pointers[g], elements[g]);
+    });
+  }
+}
+
+void Emitter::store_group(const Stmt &stmt, const Group &group, llvm::Value *pointer,
+                          const Values &elements) {
+  if (!group.whole) return store_vector(stmt, pointer, elements);
+  llvm::LLVMContext &context = module_.getContext();
+  auto *whole = llvm::BasicBlock::Create(context, "whole", function_);
+  auto *edge = llvm::BasicBlock::Create(context, "edge", function_);
+  auto *end = llvm::BasicBlock::Create(context, "end", function_);
+  b_.CreateCondBr(group.whole, whole, edge);
+  b_.SetInsertPoint(whole);
+  store_vector(stmt, pointer, elements);
+  b_.CreateBr(end);
+  b_.SetInsertPoint(edge);
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    emit_if(b_, group.element[i], [&] {
+      llvm::Type *type = elements[i]->getType();
+      store_vector(stmt, b_.CreateConstGEP1_64(type, pointer, i), {elements[i]});
+    });
+  b_.CreateBr(end);
+  b_.SetInsertPoint(end);
+}
+
+/// Position 0 of every axis that the store does not depend on, and the first of all copies.
+llvm::Value *Emitter::emit_replica_guard(const std::vector<std::uint32_t> &axes) {
+  llvm::Value *guard = emit_first_copy(DigitKind::Thread, kernel_.threads, thread_);
+  guard = conjunction(guard, emit_first_copy(DigitKind::Cta, kernel_.cluster, rank_));
+  if (layout_ == kNone) return guard;
+  const Layout &layout = kernel_.layouts[layout_];
+  for (std::uint32_t a = 0; a < layout.axes.size(); ++a) {
+    if (std::find(axes.begin(), axes.end(), a) != axes.end()) continue;
+    for (const Digit &digit : layout.axes[a].digits)
+      guard = conjunction(guard, emit_first(digit));
+  }
+  return guard;
+}
+
+/// Whether a grid, cta or thread digit is 0; null for others.
+llvm::Value *Emitter::emit_first(const Digit &digit) {
+  bool is_machine = digit.kind == DigitKind::Grid || digit.kind == DigitKind::Cta ||
+                    digit.kind == DigitKind::Thread;
+  if (!is_machine || digit.extent.is_constant(1)) return nullptr;
+  return b_.CreateICmpEQ(emit_digit(digit), b_.getInt32(0));
+}
+
+/// Whether the part of a thread index or cluster rank that no digit covers is 0.
+llvm::Value *Emitter::emit_first_copy(DigitKind kind, std::int64_t size, llvm::Value *id) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;  // [stride, stride * extent)
+  if (layout_ != kNone)
+    for (const Axis &axis : kernel_.layouts[layout_].axes)
+      for (const Digit &digit : axis.digits)
+        if (digit.kind == kind && !digit.extent.is_constant(1))
+          spans.emplace_back(*digit.stride.constant(),
+                             *digit.stride.constant() * *digit.extent.constant());
+  std::sort(spans.begin(), spans.end());
+  spans.emplace_back(size, size);
+  llvm::Value *guard = nullptr;
+  std::int64_t covered = 1;
+  for (const auto &[begin, end] : spans) {
+    if (begin > covered) {
+      auto below = static_cast<std::uint32_t>(covered);
+      auto count = static_cast<std::uint32_t>((begin + covered - 1) / covered);
+      llvm::Value *copy = b_.CreateUDiv(id, b_.getInt32(below));
+      if (begin < size) copy = b_.CreateURem(copy, b_.getInt32(count));
+      guard = conjunction(guard, b_.CreateICmpEQ(copy, b_.getInt32(0)));
+    }
+    covered = std::max(covered, end);
+  }
+  return guard;
+}
+
+}  // namespace fuse

@@ -1,0 +1,315 @@
+// The frame of a kernel: parameters, machine registers, the walk over the body, loops and scopes.
+//
+// Before: the kernel verifies. After: the function is complete and passes LLVM's verifier.
+#include "codegen/emit.h"
+#include "codegen/emitter.h"
+#include "codegen/hooks.h"
+#include "ir/format.h"
+
+#include "llvm/IR/ConstantRange.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+namespace fuse {
+
+llvm::Function *emit_kernel(const Kernel &kernel, const Target &target, llvm::Module &module) {
+  return Emitter(kernel, target, module).run();
+}
+
+Emitter::Emitter(const Kernel &kernel, const Target &target, llvm::Module &module)
+    : kernel_(kernel),
+      target_(target),
+      module_(module),
+      map_(kernel),
+      b_(module.getContext()),
+      ops_(b_, target),
+      bits_(static_cast<unsigned>(kernel.index_bits)),
+      values_(kernel.values.size()) {}
+
+llvm::Function *Emitter::run() {
+  declare();
+  entry_ = llvm::BasicBlock::Create(module_.getContext(), "entry", function_);
+  b_.SetInsertPoint(entry_);
+  emit_machine_registers();
+  scopes_.emplace_back();
+  emit_body(kernel_.body);
+  if (uses_cluster_memory_) emit_cluster_barrier();
+  b_.CreateRetVoid();
+  return function_;
+}
+
+void Emitter::declare() {
+  llvm::LLVMContext &context = module_.getContext();
+  std::vector<llvm::Type *> types;
+  for (const Buffer &buffer : kernel_.buffers)
+    types.push_back(buffer.role == BufferRole::Scalar ? memory_type_of(buffer.dtype, context)
+                                                      : llvm::PointerType::get(context, 1));
+  std::vector<std::string> symbols = symbols_of(kernel_);
+  for (std::size_t i = 0; i < symbols.size(); ++i) types.push_back(b_.getInt64Ty());
+  function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
+                                     llvm::GlobalValue::ExternalLinkage, kernel_.name, module_);
+  function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  function_->setDoesNotThrow();
+  function_->addFnAttr("nvvm.maxntid", std::to_string(kernel_.threads));
+  if (kernel_.cluster > 1)
+    function_->addFnAttr("nvvm.cluster_dim", std::to_string(kernel_.cluster) + ",1,1");
+  for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
+    const Buffer &buffer = kernel_.buffers[i];
+    llvm::Argument *argument = function_->getArg(static_cast<unsigned>(i));
+    argument->setName(buffer.name);
+    buffers_.push_back(argument);
+    if (buffer.role == BufferRole::Scalar) continue;
+    if (!buffer.coherent) argument->addAttr(llvm::Attribute::NoAlias);
+    if (buffer.role == BufferRole::Input) argument->addAttr(llvm::Attribute::ReadOnly);
+  }
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    llvm::Argument *argument = function_->getArg(static_cast<unsigned>(buffers_.size() + i));
+    argument->setName(symbols[i]);
+    symbols_[symbols[i]] = argument;
+  }
+}
+
+void Emitter::emit_machine_registers() {
+  auto read = [&](llvm::Intrinsic::ID id, std::uint32_t end) {
+    llvm::CallInst *call = b_.CreateIntrinsic(b_.getInt32Ty(), id, llvm::ArrayRef<llvm::Value *>{});
+    call->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, end)));
+    return call;
+  };
+  thread_ = read(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x,
+                 static_cast<std::uint32_t>(kernel_.threads));
+  llvm::Value *block = read(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, 0x7fffffff);
+  llvm::Value *cluster = b_.getInt32(static_cast<std::uint32_t>(kernel_.cluster));
+  block_ = b_.CreateUDiv(block, cluster);
+  rank_ = b_.CreateURem(block, cluster);
+}
+
+SlotSpace Emitter::slots_of(const std::vector<DimId> &dims) const {
+  if (layout_ == kNone || dims.empty()) return SlotSpace();
+  return map_.slots(layout_, axes_of(kernel_.layouts[layout_], dims));
+}
+
+llvm::Value *Emitter::value_at(ValueId value, const Assignment &assignment) {
+  std::size_t slot = slots_of(value).slot_at(assignment);
+  llvm::Value *held = values_[value].empty() ? nullptr : values_[value][slot];
+  FUSE_CHECK(held, "value {} of kernel {} is used before it is ready",
+             kernel_.values[value].name, kernel_.name);
+  if (!held->getType()->isPointerTy()) return held;
+  // Kept in shared memory: volatile, or the stored value would be forwarded in a register.
+  return b_.CreateLoad(type_of(kernel_.values[value].dtype, module_.getContext()), held,
+                       /*isVolatile=*/true);
+}
+
+void Emitter::define(ValueId value, Values slots) {
+  values_[value] = std::move(slots);
+}
+
+void Emitter::emit_body(const std::vector<Stmt> &body) {
+  for (const Stmt &stmt : body) emit_stmt(stmt);
+}
+
+void Emitter::emit_stmt(const Stmt &stmt) {
+  switch (stmt.kind) {
+    case StmtKind::Constant:
+      return emit_constant(stmt);
+    case StmtKind::Position:
+      return emit_position(stmt);
+    case StmtKind::Compute:
+      return emit_compute(stmt);
+    case StmtKind::Load:
+      return emit_load(stmt);
+    case StmtKind::Store:
+      return emit_store(stmt);
+    case StmtKind::Reduce:
+      return emit_reduce(stmt);
+    case StmtKind::Scan:
+      return emit_scan(stmt);
+    case StmtKind::Move:
+      return emit_move(stmt);
+    case StmtKind::Keep:
+      return emit_keep(stmt);
+    case StmtKind::For:
+      return emit_for(stmt);
+    case StmtKind::In:
+      return emit_in(stmt);
+    case StmtKind::LastBlock:
+      return emit_last_block(stmt);
+  }
+}
+
+void Emitter::emit_constant(const Stmt &stmt) {
+  llvm::Type *type = type_of(stmt.literal.dtype, module_.getContext());
+  unsigned bits = type->getPrimitiveSizeInBits();
+  llvm::APInt pattern = llvm::APInt(64, stmt.literal.bits).trunc(bits);
+  llvm::Constant *value =
+      type->isIntegerTy()
+          ? static_cast<llvm::Constant *>(llvm::ConstantInt::get(type, pattern))
+          : llvm::ConstantFP::get(type, llvm::APFloat(type->getFltSemantics(), pattern));
+  define(stmt.results[0], {value});
+}
+
+void Emitter::emit_position(const Stmt &stmt) {
+  ValueId result = stmt.results[0];
+  SlotSpace space = slots_of(result);
+  Index placed = map_.place(stmt.index, layout_);
+  llvm::Type *type = type_of(kernel_.values[result].dtype, module_.getContext());
+  unsigned bits = type->getIntegerBitWidth() > 32 ? 64 : 32;
+  Values slots;
+  for (std::size_t s = 0; s < space.size(); ++s)
+    slots.push_back(
+        b_.CreateTrunc(materialize(emit_offset(placed, space.decode(s), bits), bits), type));
+  define(result, std::move(slots));
+}
+
+void Emitter::emit_compute(const Stmt &stmt) {
+  ValueId result = stmt.results[0];
+  SlotSpace space = slots_of(result);
+  std::vector<Values> operands(stmt.operands.size());
+  std::vector<DType> dtypes;
+  for (ValueId operand : stmt.operands) dtypes.push_back(kernel_.values[operand].dtype);
+  for (std::size_t s = 0; s < space.size(); ++s) {
+    Assignment assignment = space.decode(s);
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      operands[i].push_back(value_at(stmt.operands[i], assignment));
+  }
+  define(result, ops_.emit_slots(stmt.op, kernel_.values[result].dtype, operands, dtypes));
+}
+
+namespace {
+
+/// The value behind assembly that does nothing, so that it is not computed again.
+llvm::Value *emit_opaque(Builder &b, llvm::Value *value) {
+  llvm::Module &module = *b.GetInsertBlock()->getModule();
+  llvm::Type *type = value->getType();
+  auto call = [&](Hook hook, llvm::Value *x) {
+    return b.CreateCall(hook_function(module, hook), {x});
+  };
+  if (type->isFloatTy()) return call(Hook::opaque_f32, value);
+  if (type->isDoubleTy()) return call(Hook::opaque_f64, value);
+  if (type->isIntegerTy(64)) return call(Hook::opaque_i64, value);
+  if (type->isIntegerTy(32)) return call(Hook::opaque_i32, value);
+  if (type->getPrimitiveSizeInBits() == 16)
+    return b.CreateBitCast(call(Hook::opaque_i16, b.CreateBitCast(value, b.getInt16Ty())), type);
+  return b.CreateTrunc(call(Hook::opaque_i32, b.CreateZExt(value, b.getInt32Ty())), type);
+}
+
+}  // namespace
+
+void Emitter::emit_keep(const Stmt &stmt) {
+  ValueId operand = stmt.operands[0];
+  SlotSpace space = slots_of(operand);
+  Values slots;
+  for (std::size_t s = 0; s < space.size(); ++s)
+    slots.push_back(value_at(operand, space.decode(s)));
+  if (stmt.residence == Residence::Shared)
+    keep_shared(kernel_.values[operand].dtype, slots);
+  else
+    for (llvm::Value *&value : slots) value = emit_opaque(b_, value);
+  define(stmt.results[0], std::move(slots));
+}
+
+/// Each thread writes its slots for itself; they become the addresses that value_at reads.
+void Emitter::keep_shared(DType dtype, Values &slots) {
+  std::int64_t per_slot = static_cast<std::int64_t>(size_of(dtype)) * kernel_.threads;
+  auto count = static_cast<std::int64_t>(slots.size());
+  llvm::Value *region = allocate_shared(count * per_slot, "keep");
+  llvm::Type *element = memory_type_of(dtype, module_.getContext());
+  llvm::Value *own = b_.CreateGEP(element, region, thread_);
+  for (std::size_t s = 0; s < slots.size(); ++s) {
+    llvm::Value *pointer = b_.CreateConstGEP1_64(b_.getInt8Ty(), own, s * per_slot);
+    b_.CreateStore(slots[s], pointer, /*isVolatile=*/true);
+    slots[s] = pointer;
+  }
+}
+
+void Emitter::emit_in(const Stmt &stmt) {
+  LayoutId outer = layout_;
+  layout_ = stmt.layout;
+  scopes_.emplace_back();
+  emit_body(stmt.body);
+  scopes_.pop_back();
+  layout_ = outer;
+}
+
+void Emitter::emit_for(const Stmt &stmt) {
+  const Digit *digit = loop_digit(kernel_.layouts[layout_], stmt.loop);
+  FUSE_CHECK(digit, "kernel {}: no loop digit {}", kernel_.name, stmt.loop);
+  llvm::LLVMContext &context = module_.getContext();
+  llvm::Value *count = materialize(emit_offset(digit->extent, {}, 32), 32);
+  auto *header = llvm::BasicBlock::Create(context, stmt.loop, function_);
+  auto *body = llvm::BasicBlock::Create(context, stmt.loop + ".body", function_);
+  auto *exit = llvm::BasicBlock::Create(context, stmt.loop + ".end", function_);
+  Loop loop;
+  loop.stmt = &stmt;
+  loop.preheader = b_.GetInsertBlock();
+  b_.CreateBr(header);
+  b_.SetInsertPoint(header);
+  llvm::PHINode *iteration = b_.CreatePHI(b_.getInt32Ty(), 2, stmt.loop);
+  loop.iteration = iteration;
+  iteration->addIncoming(b_.getInt32(0), loop.preheader);
+  b_.CreateCondBr(b_.CreateICmpULT(iteration, count), body, exit);
+  b_.SetInsertPoint(body);
+  loops_.push_back(std::move(loop));
+  scopes_.emplace_back();
+  emit_body(stmt.body);
+  scopes_.pop_back();
+  // What one iteration reads from shared memory the next must not overwrite: with two or more
+  // barriers in the body, one always stands between.
+  if (loops_.back().barriers == 1) emit_barrier();
+  if (loops_.back().cluster_barriers == 1) emit_cluster_barrier();
+  llvm::Value *next = b_.CreateAdd(iteration, b_.getInt32(1), "", /*HasNUW=*/true);
+  iteration->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateBr(header);
+  b_.SetInsertPoint(exit);
+  loop = std::move(loops_.back());
+  loops_.pop_back();
+  if (loop.barriers && !loops_.empty()) loops_.back().barriers = 2;
+  if (loop.cluster_barriers && !loops_.empty()) loops_.back().cluster_barriers = 2;
+  for (const std::function<void()> &finish : loop.finish) finish();
+}
+
+void Emitter::emit_last_block(const Stmt &stmt) {
+  llvm::Value *flag = allocate_shared(4, "last");
+  Index placed = map_.place(stmt.index, layout_);
+  llvm::Value *counter = address(stmt.buffer, emit_offset(placed, {}, bits_));
+  llvm::Value *last =
+      b_.CreateSub(materialize(emit_offset(map_.place(stmt.count, layout_), {}, 32), 32),
+                   b_.getInt32(1));
+  auto device = module_.getContext().getOrInsertSyncScopeID("device");
+  auto fence = [&] { b_.CreateFence(llvm::AtomicOrdering::AcquireRelease, device); };
+  emit_barrier();
+  emit_if(b_, b_.CreateICmpEQ(thread_, b_.getInt32(0)), [&] {
+    fence();
+    llvm::Value *arrived =
+        b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, counter, b_.getInt32(1), llvm::MaybeAlign(4),
+                           llvm::AtomicOrdering::Monotonic, device);
+    llvm::Value *is_last = b_.CreateICmpEQ(arrived, last);
+    b_.CreateStore(b_.CreateZExt(is_last, b_.getInt32Ty()), flag);
+    emit_if(b_, is_last, [&] {
+      b_.CreateStore(b_.getInt32(0), counter);
+      fence();
+    });
+  });
+  emit_barrier();
+  llvm::Value *run = b_.CreateICmpNE(b_.CreateLoad(b_.getInt32Ty(), flag), b_.getInt32(0));
+  LayoutId outer = layout_;
+  emit_if(b_, run, [&] {
+    fence();
+    scopes_.emplace_back();
+    emit_body(stmt.body);
+    scopes_.pop_back();
+  });
+  layout_ = outer;
+}
+
+void emit_if(Builder &b, llvm::Value *condition, const std::function<void()> &then) {
+  if (!condition) return then();
+  llvm::Function *function = b.GetInsertBlock()->getParent();
+  auto *inside = llvm::BasicBlock::Create(b.getContext(), "then", function);
+  auto *after = llvm::BasicBlock::Create(b.getContext(), "end", function);
+  b.CreateCondBr(condition, inside, after);
+  b.SetInsertPoint(inside);
+  then();
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+}
+
+}  // namespace fuse

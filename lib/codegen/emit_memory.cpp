@@ -1,0 +1,114 @@
+// Addresses, and the instructions that touch global memory.
+//
+// A vector is one access aligned to its size. A cache policy other than the default is a hook
+// where one exists for that size; elsewhere the hint is dropped.
+#include "codegen/emitter.h"
+#include "codegen/hooks.h"
+
+#include <optional>
+
+namespace fuse {
+
+namespace {
+
+/// The hook of an access of 4, 8 or 16 bytes, given the one of 4.
+std::optional<Hook> sized(Hook four, std::size_t bytes) {
+  auto first = static_cast<std::uint8_t>(four);
+  if (bytes == 4) return four;
+  if (bytes == 8) return static_cast<Hook>(first + 1);
+  if (bytes == 16) return static_cast<Hook>(first + 2);
+  return std::nullopt;
+}
+
+std::optional<Hook> load_hook(Cache cache, std::size_t bytes) {
+  switch (cache) {
+    case Cache::Default:
+      return std::nullopt;
+    case Cache::Streaming:
+      return sized(Hook::load_streaming_4, bytes);
+    case Cache::EvictLast:
+      return sized(Hook::load_evict_last_4, bytes);
+    case Cache::NoAllocate:
+      return sized(Hook::load_no_allocate_4, bytes);
+  }
+  return std::nullopt;
+}
+
+std::optional<Hook> store_hook(Cache cache, std::size_t bytes) {
+  switch (cache) {
+    case Cache::Default:
+      return std::nullopt;
+    case Cache::Streaming:
+      return sized(Hook::store_streaming_4, bytes);
+    case Cache::EvictLast:
+      return sized(Hook::store_evict_last_4, bytes);
+    case Cache::NoAllocate:
+      return sized(Hook::store_no_allocate_4, bytes);
+  }
+  return std::nullopt;
+}
+
+llvm::Value *load_words(Builder &b, Hook hook, llvm::Value *pointer, std::size_t words) {
+  llvm::Module &module = *b.GetInsertBlock()->getModule();
+  llvm::Value *loaded = b.CreateCall(hook_function(module, hook), {pointer});
+  if (words == 1) return loaded;
+  auto *type = llvm::FixedVectorType::get(b.getInt32Ty(), static_cast<unsigned>(words));
+  llvm::Value *vector = llvm::PoisonValue::get(type);
+  for (unsigned i = 0; i < words; ++i)
+    vector = b.CreateInsertElement(vector, b.CreateExtractValue(loaded, i), i);
+  return vector;
+}
+
+}  // namespace
+
+llvm::Value *Emitter::address(BufferId buffer, const Offset &offset) {
+  llvm::Type *element = memory_type_of(kernel_.buffers[buffer].dtype, module_.getContext());
+  llvm::Value *pointer = buffers_[buffer];
+  if (offset.base)
+    pointer = b_.CreateGEP(element, pointer, b_.CreateSExt(offset.base, b_.getInt64Ty()));
+  if (offset.constant == 0) return pointer;
+  llvm::Value *constant = llvm::ConstantInt::getSigned(b_.getInt64Ty(), offset.constant);
+  return b_.CreateGEP(element, pointer, constant);
+}
+
+Values Emitter::load_vector(const Stmt &stmt, llvm::Value *pointer, int count) {
+  const Buffer &buffer = kernel_.buffers[stmt.buffer];
+  llvm::Type *element = memory_type_of(buffer.dtype, module_.getContext());
+  auto size = static_cast<std::size_t>(count) * size_of(buffer.dtype);
+  llvm::Type *type = element;
+  if (count > 1) type = llvm::FixedVectorType::get(element, static_cast<unsigned>(count));
+  llvm::Value *loaded = nullptr;
+  if (std::optional<Hook> hook = load_hook(stmt.cache, size))
+    loaded = b_.CreateBitCast(load_words(b_, *hook, pointer, size / 4), type);
+  else
+    loaded = b_.CreateAlignedLoad(type, pointer, llvm::Align(size));
+  if (count == 1) return {loaded};
+  Values elements;
+  for (unsigned i = 0; i < static_cast<unsigned>(count); ++i)
+    elements.push_back(b_.CreateExtractElement(loaded, i));
+  return elements;
+}
+
+void Emitter::store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements) {
+  llvm::Value *stored = elements[0];
+  auto count = static_cast<unsigned>(elements.size());
+  if (count > 1) {
+    auto *type = llvm::FixedVectorType::get(elements[0]->getType(), count);
+    stored = llvm::PoisonValue::get(type);
+    for (unsigned i = 0; i < count; ++i) stored = b_.CreateInsertElement(stored, elements[i], i);
+  }
+  std::size_t size = count * size_of(kernel_.buffers[stmt.buffer].dtype);
+  std::optional<Hook> hook = store_hook(stmt.cache, size);
+  if (!hook) {
+    b_.CreateAlignedStore(stored, pointer, llvm::Align(size));
+    return;
+  }
+  auto words = static_cast<unsigned>(size / 4);
+  auto *type = llvm::FixedVectorType::get(b_.getInt32Ty(), words);
+  llvm::Value *vector = b_.CreateBitCast(stored, type);
+  std::vector<llvm::Value *> arguments = {pointer};
+  for (unsigned i = 0; i < words; ++i) arguments.push_back(b_.CreateExtractElement(vector, i));
+  b_.CreateCall(hook_function(module_, *hook), arguments);
+}
+
+}  // namespace fuse

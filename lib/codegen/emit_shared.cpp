@@ -1,0 +1,53 @@
+// Shared memory and barriers.
+//
+// Each use has a region of its own, except that all moves share one: every move begins with a
+// barrier. So within straight-line code no region is written while others still read it; emit_for
+// takes care of loops.
+#include "codegen/emitter.h"
+#include "ir/format.h"
+
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+#include <algorithm>
+
+namespace fuse {
+
+namespace {
+
+/// What a kernel may declare without asking the driver for more.
+constexpr std::int64_t kStaticShared = 48 << 10;
+
+}  // namespace
+
+llvm::Value *Emitter::allocate_shared(std::int64_t bytes, std::string_view purpose) {
+  constexpr std::int64_t kAlignment = 16;
+  shared_bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (shared_bytes_ > kStaticShared)
+    fail(ErrorCode::Unsupported, "kernel {} needs {} bytes of shared memory, more than {}",
+         kernel_.name, shared_bytes_, kStaticShared);
+  llvm::Type *type = llvm::ArrayType::get(b_.getInt8Ty(), static_cast<std::uint64_t>(bytes));
+  std::string name = kernel_.name + "." + std::string(purpose);
+  auto *region = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::InternalLinkage,
+                                          llvm::PoisonValue::get(type), name, nullptr,
+                                          llvm::GlobalValue::NotThreadLocal, 3);
+  region->setAlignment(llvm::Align(kAlignment));
+  return region;
+}
+
+void Emitter::emit_barrier() {
+  b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all,
+                     {b_.getInt32(0)});
+  if (!loops_.empty()) ++loops_.back().barriers;
+}
+
+void Emitter::emit_cluster_barrier() {
+  llvm::ArrayRef<llvm::Value *> none;
+  b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned, none);
+  b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned, none);
+  if (!loops_.empty()) {
+    ++loops_.back().barriers;
+    ++loops_.back().cluster_barriers;
+  }
+}
+
+}  // namespace fuse

@@ -1,0 +1,181 @@
+// The state of emitting one kernel; its functions are spread over emit_*.cpp by topic.
+//
+// The kernel decides everything: the emitter writes each statement down in order. Values are held
+// as one LLVM value per slot. Offsets, predicates and other functions of the position are emitted
+// where they dominate the rest of the scope, outside guarded branches, and remembered per scope.
+#pragma once
+
+#include "codegen/llvm.h"
+#include "codegen/machine_map.h"
+#include "codegen/monoid.h"
+#include "codegen/ops.h"
+#include "ir/kernel.h"
+
+#include <fuse/target.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fuse {
+
+/// base + constant; a null base is 0.
+struct Offset {
+  llvm::Value *base = nullptr;
+  std::int64_t constant = 0;
+};
+
+/// Emits `then` where the condition holds; a null condition always does.
+void emit_if(Builder &b, llvm::Value *condition, const std::function<void()> &then);
+
+/// The value where control came from one block, 0 where it came from the other.
+llvm::Value *emit_or_zero(Builder &b, llvm::Value *value, llvm::BasicBlock *from,
+                          llvm::BasicBlock *otherwise);
+
+class Emitter {
+ public:
+  Emitter(const Kernel &kernel, const Target &target, llvm::Module &module);
+  llvm::Function *run();
+
+ private:
+  struct IndexLess {
+    bool operator()(const Index &a, const Index &b) const { return compare(a, b) < 0; }
+  };
+
+  /// What was emitted in a scope and dominates the rest of it.
+  struct Scope {
+    std::map<Index, llvm::Value *, IndexLess> narrow, wide;                        // 32, 64 bits
+    std::map<std::pair<llvm::Value *, llvm::Value *>, llvm::Value *> conjunctions;  // looked up only
+    std::map<Index, std::map<std::pair<std::uint32_t, std::int64_t>, llvm::Value *>, IndexLess> valid;
+  };
+
+  /// A `for` being emitted. Accumulators start in the preheader; `finish` runs behind the loop.
+  struct Loop {
+    const Stmt *stmt = nullptr;
+    llvm::Value *iteration = nullptr;
+    llvm::BasicBlock *preheader = nullptr;
+    int barriers = 0;
+    int cluster_barriers = 0;
+    std::vector<std::function<void()>> finish;
+  };
+
+  /// Consecutive elements that one instruction moves.
+  struct Group {
+    Assignment first;           // of element 0, over the slots of the access
+    DimId vec = kNone;          // the atom that counts the elements
+    int size = 1;
+    Offset offset;              // of element 0
+    llvm::Value *uniform = nullptr;  // all elements or none take part
+    llvm::Value *whole = nullptr;    // every element is valid on the vector's axis
+    Values element;             // valid ones by one; empty if `whole` is null
+  };
+
+  // emit_kernel.cpp: parameters, the body, scopes.
+  void declare();
+  void emit_machine_registers();
+  void emit_body(const std::vector<Stmt> &body);
+  void emit_stmt(const Stmt &stmt);
+  void emit_constant(const Stmt &stmt);
+  void emit_position(const Stmt &stmt);
+  void emit_compute(const Stmt &stmt);
+  void emit_keep(const Stmt &stmt);
+  void keep_shared(DType dtype, Values &slots);
+  void emit_for(const Stmt &stmt);
+  void emit_in(const Stmt &stmt);
+  void emit_last_block(const Stmt &stmt);
+
+  SlotSpace slots_of(const std::vector<DimId> &dims) const;
+  SlotSpace slots_of(ValueId value) const { return slots_of(kernel_.values[value].dims); }
+  llvm::Value *value_at(ValueId value, const Assignment &assignment);
+  void define(ValueId value, Values slots);
+
+  // emit_index.cpp: positions, offsets and validity.
+  Offset emit_offset(const Index &placed, const Assignment &assignment, unsigned bits);
+  llvm::Value *emit_sum(const Index &index, const Assignment &assignment, unsigned bits);
+  llvm::Value *emit_term(const Index::Term &term, const Assignment &assignment, unsigned bits);
+  llvm::Value *emit_atom(const Atom &atom, const Assignment &assignment, unsigned bits);
+  llvm::Value *emit_quotient(const Atom &atom, const Assignment &assignment, unsigned bits);
+  llvm::Value *emit_machine_atom(DimId id, const Assignment &assignment);
+  llvm::Value *emit_phase(const MachineAtom &atom, const Assignment &assignment);
+  llvm::Value *emit_digit(const Digit &digit);
+  llvm::Value *materialize(const Offset &offset, unsigned bits);
+  bool is_local(const Index &index) const;
+  bool fits_32(const Index &index) const;
+  /// Whether positions start .. start+count-1 on the axis are all valid; null: always.
+  llvm::Value *emit_valid(std::uint32_t axis, const Assignment &assignment, std::int64_t count);
+  llvm::Value *emit_range_check(const AxisMap &axis, const Assignment &assignment,
+                                std::int64_t count);
+  /// Whether a vector of that many elements on the axis is valid as a whole or not at all.
+  bool is_uniform(const AxisMap &axis, int vector) const;
+
+  // emit_access.cpp: loads and stores.
+  void emit_load(const Stmt &stmt);
+  void emit_store(const Stmt &stmt);
+  std::vector<Group> group_access(const Stmt &stmt, const std::vector<DimId> &dims);
+  std::uint32_t vector_axis(const Stmt &stmt, const std::vector<std::uint32_t> &axes) const;
+  void emit_group_validity(Group &group, std::uint32_t axis);
+  llvm::Value *emit_replica_guard(const std::vector<std::uint32_t> &axes);
+  llvm::Value *emit_first(const Digit &digit);
+  llvm::Value *emit_first_copy(DigitKind kind, std::int64_t size, llvm::Value *id);
+  llvm::Value *conjunction(llvm::Value *a, llvm::Value *b);
+  Values load_group(const Stmt &stmt, const Group &group, llvm::Value *pointer);
+  void store_group(const Stmt &stmt, const Group &group, llvm::Value *pointer,
+                   const Values &elements);
+
+  // emit_memory.cpp: addresses and the instructions that touch memory.
+  llvm::Value *address(BufferId buffer, const Offset &offset);
+  Values load_vector(const Stmt &stmt, llvm::Value *pointer, int count);
+  void store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements);
+
+  // emit_reduce.cpp: reductions.
+  struct Reduction;
+  class StateArray;
+  void emit_reduce(const Stmt &stmt);
+  std::vector<Element> gather_elements(const Stmt &stmt, const Assignment &result,
+                                       const std::vector<std::uint32_t> &axes,
+                                       const std::vector<DType> &dtypes);
+  Loop *accumulating_loop(const std::vector<std::uint32_t> &axes);
+  State make_accumulator(const Loop &loop, MonoidOps &monoid);
+  State load_accumulator(const State &memory, const std::vector<DType> &dtypes);
+  void combine_threads(Reduction &reduction, std::vector<State> &states);
+  void combine_lanes(Reduction &reduction, std::vector<State> &states);
+  void combine_warps(Reduction &reduction, std::vector<State> &states);
+  void combine_cluster(Reduction &reduction, std::vector<State> &states);
+
+  // emit_move.cpp, emit_scan.cpp
+  void emit_move(const Stmt &stmt);
+  void emit_scan(const Stmt &stmt);
+
+  // emit_shared.cpp: shared memory and barriers.
+  llvm::Value *allocate_shared(std::int64_t bytes, std::string_view purpose);
+  llvm::Value *move_region();
+  void emit_barrier();
+  void emit_cluster_barrier();
+
+  const Kernel &kernel_;
+  const Target &target_;
+  llvm::Module &module_;
+  MachineMap map_;
+  Builder b_;
+  Ops ops_;
+  llvm::Function *function_ = nullptr;
+  llvm::BasicBlock *entry_ = nullptr;
+  unsigned bits_;  // of offsets
+
+  std::vector<llvm::Value *> buffers_;
+  std::map<std::string, llvm::Value *> symbols_;
+  llvm::Value *thread_ = nullptr, *block_ = nullptr, *rank_ = nullptr;
+
+  std::vector<Values> values_;
+  LayoutId layout_ = kNone;
+  std::vector<Scope> scopes_;
+  std::vector<Loop> loops_;
+
+  std::int64_t shared_bytes_ = 0;
+  llvm::Value *move_region_ = nullptr;
+  bool uses_cluster_memory_ = false;
+};
+
+}  // namespace fuse

@@ -1,0 +1,14 @@
+// 16-bit floats on the host: every operation written out in integer and f32 arithmetic.
+//
+// After the pass no instruction but moves (loads, stores, phis, selects, bitcasts, vector
+// shuffles) has an operand or a result of type half or bfloat. So results do not depend on which
+// 16-bit instructions this CPU has, nor on the compiler's run-time library.
+#pragma once
+
+#include "codegen/llvm.h"
+
+namespace fuse {
+
+void expand_16bit_floats(llvm::Function &function);
+
+}  // namespace fuse

@@ -1,0 +1,89 @@
+// Host modules to machine code through ORC, one linker for each kernel.
+//
+// Instructions on 16-bit floats stay off whatever the CPU has: some flush denormals.
+#include "codegen/host_jit.h"
+
+#include "codegen/diagnostics.h"
+#include "codegen/host_emulate.h"
+#include "codegen/host_optimize.h"
+#include "ir/format.h"
+
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace fuse {
+
+namespace {
+
+using namespace llvm;
+
+template <class T>
+T value_or_fail(Expected<T> expected, const char *stage) {
+  if (!expected)
+    fail(ErrorCode::Internal, "host executor, {}: {}", stage, toString(expected.takeError()));
+  return std::move(*expected);
+}
+
+void check(llvm::Error error, const char *stage) {
+  if (error) fail(ErrorCode::Internal, "host executor, {}: {}", stage, toString(std::move(error)));
+}
+
+orc::JITTargetMachineBuilder this_cpu() {
+  auto builder = value_or_fail(orc::JITTargetMachineBuilder::detectHost(), "detecting the CPU");
+  builder.addFeatures({"-avx512bf16", "-avxneconvert", "-avx512fp16"});
+  builder.setCodeGenOptLevel(CodeGenOptLevel::Default);
+  return builder;
+}
+
+/// The machine of this thread, for data layout and cost queries.
+TargetMachine &host_machine() {
+  thread_local std::unique_ptr<TargetMachine> machine =
+      value_or_fail(this_cpu().createTargetMachine(), "making a target machine");
+  return *machine;
+}
+
+orc::SymbolMap emulators(orc::LLJIT &jit) {
+  orc::SymbolMap symbols;
+  for (const HostFunction &function : host_functions())
+    symbols[jit.mangleAndIntern(StringRef(function.name))] = {
+        orc::ExecutorAddr::fromPtr(function.address),
+        JITSymbolFlags::Exported | JITSymbolFlags::Callable};
+  return symbols;
+}
+
+std::unique_ptr<orc::LLJIT> make_linker() {
+  static const orc::JITTargetMachineBuilder cpu = this_cpu();
+  auto jit = value_or_fail(orc::LLJITBuilder()
+                               .setJITTargetMachineBuilder(cpu)
+                               .setPlatformSetUp(orc::setUpInactivePlatform)
+                               .setLinkProcessSymbolsByDefault(true)
+                               .create(),
+                           "making a linker");
+  check(jit->getMainJITDylib().define(orc::absoluteSymbols(emulators(*jit))), "naming emulators");
+  return jit;
+}
+
+}  // namespace
+
+struct HostCode::Linker {
+  std::unique_ptr<orc::LLJIT> jit;
+};
+
+HostCode::HostCode(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context)
+    : linker_(std::make_unique<Linker>()) {
+  Diagnostics diagnostics(*context);
+  TargetMachine &machine = host_machine();
+  shape_ = lower_for_host(*module, machine.getTargetTriple(), machine.createDataLayout());
+  verify_if_asked(*module, "lower_for_host");
+  optimize_for_host(*module, machine, shape_.suspends);
+  verify_if_asked(*module, "optimize_for_host");
+  linker_->jit = make_linker();
+  check(linker_->jit->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))),
+        "adding the module");
+  entry_ = value_or_fail(linker_->jit->lookup(shape_.entry), "linking").toPtr<void *>();
+  diagnostics.check("host executor");
+}
+
+HostCode::~HostCode() = default;
+
+}  // namespace fuse

@@ -1,0 +1,207 @@
+// Combination and folds of monoids.
+//
+// Commutative monoids combine to the same bits in either order, so a butterfly needs no ordering
+// of its lanes. Online guards against -inf - -inf: a state without elements has the factor 0.
+#include "codegen/monoid.h"
+
+#include "ir/format.h"
+
+#include <limits>
+
+namespace fuse {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLog2E = 1.4426950408889634;
+
+}  // namespace
+
+llvm::Value *MonoidOps::emit(Op op, DType dtype, llvm::Value *a, llvm::Value *b) {
+  Scalar operands[] = {{a, dtype}, {b, dtype}};
+  return ops_.emit(op, dtype, operands);
+}
+
+State MonoidOps::identity() {
+  DType t = dtypes_[0];
+  auto last = [&] { return b_.getInt64(INT64_MAX); };
+  switch (monoid_) {
+    case Monoid::Sum:
+    case Monoid::Any:
+      return {ops_.constant(t, 0)};
+    case Monoid::Prod:
+    case Monoid::All:
+      return {ops_.constant(t, 1)};
+    case Monoid::Max:
+      return {ops_.least(t)};
+    case Monoid::Min:
+      return {ops_.greatest(t)};
+    case Monoid::ArgMax:
+      return {ops_.least(t), last()};
+    case Monoid::ArgMin:
+      return {ops_.greatest(t), last()};
+    case Monoid::Welford:
+      return {ops_.constant(t, 0), ops_.constant(t, 0), ops_.constant(t, 0)};
+    case Monoid::Online:
+      return {ops_.constant(t, -kInfinity), ops_.constant(dtypes_[1], 0)};
+  }
+  return {};
+}
+
+State MonoidOps::combine(const State &left, const State &right) {
+  auto simple = [&](Op op) -> State { return {emit(op, dtypes_[0], left[0], right[0])}; };
+  switch (monoid_) {
+    case Monoid::Sum:
+      return simple(Op::Add);
+    case Monoid::Prod:
+      return simple(Op::Mul);
+    case Monoid::Max:
+      return simple(Op::Max);
+    case Monoid::Min:
+      return simple(Op::Min);
+    case Monoid::Any:
+      return simple(Op::Or);
+    case Monoid::All:
+      return simple(Op::And);
+    case Monoid::ArgMax:
+    case Monoid::ArgMin:
+      return combine_arg(left, right);
+    case Monoid::Welford:
+      return combine_welford(left, right);
+    case Monoid::Online:
+      return combine_online(left, right);
+  }
+  return {};
+}
+
+State MonoidOps::combine_arg(const State &left, const State &right) {
+  DType t = dtypes_[0];
+  auto compare = [&](Op op, llvm::Value *a, llvm::Value *b) {
+    Scalar operands[] = {{a, t}, {b, t}};
+    return ops_.emit(op, DType::Bool, operands);
+  };
+  Op better_than = monoid_ == Monoid::ArgMax ? Op::Gt : Op::Lt;
+  llvm::Value *better = compare(better_than, right[0], left[0]);
+  llvm::Value *equal = compare(Op::Eq, right[0], left[0]);
+  if (is_float(t)) {
+    llvm::Value *left_nan = compare(Op::Ne, left[0], left[0]);
+    llvm::Value *right_nan = compare(Op::Ne, right[0], right[0]);
+    better = b_.CreateOr(better, b_.CreateAnd(right_nan, b_.CreateNot(left_nan)));
+    equal = b_.CreateOr(equal, b_.CreateAnd(right_nan, left_nan));
+  }
+  llvm::Value *earlier = b_.CreateICmpSLT(right[1], left[1]);
+  llvm::Value *take = b_.CreateOr(better, b_.CreateAnd(equal, earlier));
+  return {b_.CreateSelect(take, right[0], left[0]), b_.CreateSelect(take, right[1], left[1])};
+}
+
+/// n = na + nb, d = mean_b - mean_a: mean = mean_a + d*nb/n, m2 = m2_a + m2_b + d*d*na*nb/n.
+State MonoidOps::combine_welford(const State &left, const State &right) {
+  llvm::Value *count = b_.CreateFAdd(left[2], right[2]);
+  llvm::Value *zero = ops_.constant(dtypes_[0], 0);
+  llvm::Value *share =
+      b_.CreateSelect(b_.CreateFCmpOEQ(count, zero), zero, b_.CreateFDiv(right[2], count));
+  llvm::Value *delta = b_.CreateFSub(right[0], left[0]);
+  llvm::Value *step = b_.CreateFMul(delta, share);
+  llvm::Value *mean = b_.CreateFAdd(left[0], step);
+  llvm::Value *between = b_.CreateFMul(b_.CreateFMul(delta, step), left[2]);
+  return {mean, b_.CreateFAdd(b_.CreateFAdd(left[1], right[1]), between), count};
+}
+
+/// The maximum to subtract: 0 for -inf, so that -inf - it stays -inf.
+llvm::Value *MonoidOps::finite_or_zero(llvm::Value *maximum) {
+  llvm::Value *empty = b_.CreateFCmpOEQ(maximum, ops_.constant(dtypes_[0], -kInfinity));
+  return b_.CreateSelect(empty, ops_.constant(dtypes_[0], 0), maximum);
+}
+
+llvm::Value *MonoidOps::exp_difference(llvm::Value *x, llvm::Value *maximum) {
+  llvm::Value *difference = b_.CreateFSub(x, maximum);
+  if (dtypes_[0] == DType::F64) {
+    Scalar operands[] = {{difference, DType::F64}};
+    return ops_.emit(Op::Exp, DType::F64, operands);
+  }
+  return ops_.exp2(b_.CreateFMul(difference, ops_.constant(DType::F32, kLog2E)));
+}
+
+State MonoidOps::combine_online(const State &left, const State &right) {
+  llvm::Value *maximum = emit(Op::Max, dtypes_[0], left[0], right[0]);
+  llvm::Value *reference = finite_or_zero(maximum);
+  llvm::Value *a = b_.CreateFMul(left[1], exp_difference(left[0], reference));
+  llvm::Value *b = b_.CreateFMul(right[1], exp_difference(right[0], reference));
+  return {maximum, b_.CreateFAdd(a, b)};
+}
+
+State MonoidOps::tree(std::span<const State> states) {
+  if (states.size() == 1) return states[0];
+  std::size_t half = (states.size() + 1) / 2;
+  State left = tree(states.first(half));
+  return combine(left, tree(states.subspan(half)));
+}
+
+llvm::Value *MonoidOps::tree(Op op, Values values) {
+  if (values.size() == 1) return values[0];
+  auto half = static_cast<std::ptrdiff_t>((values.size() + 1) / 2);
+  llvm::Value *left = tree(op, Values(values.begin(), values.begin() + half));
+  return emit(op, dtypes_[0], left, tree(op, Values(values.begin() + half, values.end())));
+}
+
+llvm::Value *MonoidOps::masked(const Element &element, std::size_t operand,
+                               llvm::Value *otherwise) {
+  llvm::Value *value = element.operands[operand];
+  return element.valid ? b_.CreateSelect(element.valid, value, otherwise) : value;
+}
+
+State MonoidOps::fold(std::span<const Element> elements, const State &before) {
+  if (monoid_ == Monoid::Online) return fold_online(elements, before);
+  State state;
+  if (monoid_ == Monoid::Welford) {
+    state = fold_welford(elements);
+  } else {
+    State none = identity();
+    std::vector<State> states;
+    for (const Element &e : elements) {
+      State &s = states.emplace_back();
+      for (std::size_t i = 0; i < none.size(); ++i) s.push_back(masked(e, i, none[i]));
+    }
+    state = tree(states);
+  }
+  return before.empty() ? state : combine(before, state);
+}
+
+State MonoidOps::fold_welford(std::span<const Element> elements) {
+  DType t = dtypes_[0];
+  llvm::Value *zero = ops_.constant(t, 0), *one = ops_.constant(t, 1);
+  Values counts, values, squares;
+  for (const Element &e : elements) {
+    counts.push_back(e.valid ? b_.CreateSelect(e.valid, one, zero) : one);
+    values.push_back(masked(e, 0, zero));
+  }
+  llvm::Value *count = tree(Op::Add, counts);
+  llvm::Value *mean = b_.CreateFDiv(tree(Op::Add, values), count);
+  mean = b_.CreateSelect(b_.CreateFCmpOEQ(count, zero), zero, mean);
+  for (const Element &e : elements) {
+    llvm::Value *d = b_.CreateFSub(e.operands[0], mean);
+    llvm::Value *square = b_.CreateFMul(d, d);
+    squares.push_back(e.valid ? b_.CreateSelect(e.valid, square, zero) : square);
+  }
+  return {mean, tree(Op::Add, squares), count};
+}
+
+State MonoidOps::fold_online(std::span<const Element> elements, const State &before) {
+  llvm::Value *least = ops_.constant(dtypes_[0], -kInfinity);
+  llvm::Value *zero = ops_.constant(dtypes_[1], 0);
+  Values xs, terms;
+  for (const Element &e : elements) xs.push_back(masked(e, 0, least));
+  llvm::Value *maximum = tree(Op::Max, xs);
+  if (!before.empty()) maximum = emit(Op::Max, dtypes_[0], before[0], maximum);
+  llvm::Value *reference = finite_or_zero(maximum);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    llvm::Value *weight = masked(elements[i], 1, zero);
+    terms.push_back(b_.CreateFMul(weight, exp_difference(xs[i], reference)));
+  }
+  llvm::Value *sum = tree(Op::Add, terms);
+  if (before.empty()) return {maximum, sum};
+  llvm::Value *rescaled = b_.CreateFMul(before[1], exp_difference(before[0], reference));
+  return {maximum, b_.CreateFAdd(rescaled, sum)};
+}
+
+}  // namespace fuse

@@ -1,0 +1,55 @@
+// Monoids in LLVM IR: identity, combination, and the fold of a thread's slots.
+#pragma once
+
+#include "codegen/ops.h"
+#include "ir/kernel.h"
+
+#include <span>
+#include <vector>
+
+namespace fuse {
+
+/// The components of a monoid's state, each one LLVM value.
+using State = std::vector<llvm::Value *>;
+
+/// The operands of one position; a null predicate: always valid.
+struct Element {
+  Values operands;
+  llvm::Value *valid = nullptr;
+};
+
+class MonoidOps {
+ public:
+  /// The dtypes are those of the state's components.
+  MonoidOps(Builder &builder, Ops &ops, Monoid monoid, std::vector<DType> dtypes)
+      : b_(builder), ops_(ops), monoid_(monoid), dtypes_(std::move(dtypes)) {}
+
+  Monoid monoid() const { return monoid_; }
+  const std::vector<DType> &dtypes() const { return dtypes_; }
+
+  State identity();
+  State combine(const State &left, const State &right);
+  /// Folds the states as a balanced pairwise tree.
+  State tree(std::span<const State> states);
+  /// Folds elements into one state, after `before` if it is not empty.
+  State fold(std::span<const Element> elements, const State &before);
+
+ private:
+  llvm::Value *emit(Op op, DType dtype, llvm::Value *a, llvm::Value *b);
+  llvm::Value *masked(const Element &element, std::size_t operand, llvm::Value *otherwise);
+  llvm::Value *tree(Op op, Values values);
+  State combine_arg(const State &left, const State &right);
+  State combine_welford(const State &left, const State &right);
+  State combine_online(const State &left, const State &right);
+  State fold_welford(std::span<const Element> elements);
+  State fold_online(std::span<const Element> elements, const State &before);
+  llvm::Value *finite_or_zero(llvm::Value *maximum);
+  llvm::Value *exp_difference(llvm::Value *x, llvm::Value *maximum);
+
+  Builder &b_;
+  Ops &ops_;
+  Monoid monoid_;
+  std::vector<DType> dtypes_;
+};
+
+}  // namespace fuse
