@@ -15,7 +15,7 @@ namespace {
 struct Map {
   PlanId from = kNoPlan;  // kNoPlan: constants and iota
   std::vector<AtomList> axes;
-  AtomList changed;  // atoms of `from` that are indexed otherwise than by `axes`
+  AtomList changed;   // atoms of `from` that are indexed otherwise than by `axes`
   double stride = 1;  // elements skipped along the innermost axis
 };
 
@@ -104,9 +104,12 @@ void Builder::add_node(NodeId id) {
   Op op = g_.node(id).op;
   switch (info(op).kind) {
     case OpKind::Leaf:
-      if (op == Op::Input) add_value(id, ValueKind::Input, fresh_axes(g_.shape(id)));
-      else if (in_memory_[id]) add_value(id, ValueKind::Pointwise, fresh_axes(g_.shape(id)));
-      else maps_[id].axes.resize(g_.shape(id).size());
+      if (op == Op::Input)
+        add_value(id, ValueKind::Input, fresh_axes(g_.shape(id)));
+      else if (in_memory_[id])
+        add_value(id, ValueKind::Pointwise, fresh_axes(g_.shape(id)));
+      else
+        maps_[id].axes.resize(g_.shape(id).size());
       return;
     case OpKind::Opaque: {
       add_value(id, ValueKind::Opaque, fresh_axes(g_.shape(id)));
@@ -198,7 +201,8 @@ Map Builder::map_view(NodeId id) {
     }
     case Op::Transpose: {
       std::vector<AtomList> axes;
-      for (int i : g_.attr<AxesAttr>(id).axes) axes.push_back(map.axes[static_cast<std::size_t>(i)]);
+      for (int i : g_.attr<AxesAttr>(id).axes)
+        axes.push_back(map.axes[static_cast<std::size_t>(i)]);
       map.axes = std::move(axes);
       return map;
     }
@@ -320,7 +324,8 @@ void Builder::add_pad_or_concat(NodeId id) {
     const Map &map = maps_[operands[k]];
     if (map.axes.size() != shape.size()) continue;  // the value that pads
     for (std::size_t i = 0; i < shape.size(); ++i) {
-      if (!own[i] && axes[i].empty()) axes[i] = map.axes[i];
+      if (!own[i] && axes[i].empty())
+        axes[i] = map.axes[i];
       else if (own[i] || !atoms_.unify(axes[i], map.axes[i]))
         changed[k].insert(changed[k].end(), map.axes[i].begin(), map.axes[i].end());
     }
@@ -340,8 +345,10 @@ void Builder::add_gather(NodeId id) {
   std::size_t rank = g_.shape(index).size();
   std::vector<AtomList> axes;
   for (std::size_t i = 0; i < map.axes.size(); ++i) {
-    if (i != axis) axes.push_back(map.axes[i]);
-    else axes.insert(axes.end(), maps_[index].axes.begin(), maps_[index].axes.end());
+    if (i != axis)
+      axes.push_back(map.axes[i]);
+    else
+      axes.insert(axes.end(), maps_[index].axes.begin(), maps_[index].axes.end());
   }
   // The positions of the index may be positions of x on another axis.
   AtomList held, changed_x = map.axes[axis], changed_index;
@@ -381,12 +388,14 @@ void Builder::add_reduction(NodeId id) {
   AtomList folded;
   bool inner = false;
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    bool folds = std::find(attr.axes.begin(), attr.axes.end(), static_cast<int>(i)) !=
-                 attr.axes.end();
+    bool folds =
+        std::find(attr.axes.begin(), attr.axes.end(), static_cast<int>(i)) != attr.axes.end();
     AtomList axis = maps_[x].axes[i];
     if (axis.empty()) axis = fresh_axis(shape[i]);
-    if (!folds) kept.push_back(axis);
-    else if (attr.keep) kept.emplace_back();
+    if (!folds)
+      kept.push_back(axis);
+    else if (attr.keep)
+      kept.emplace_back();
     if (folds) folded.insert(folded.end(), axis.begin(), axis.end());
     if (shape[i] != Dim(1)) inner = folds;
   }
