@@ -83,8 +83,12 @@ TEST_F(BufferTest, AnAllocatorIsAskedInstead) {
                         ++freed;
                         std::free(address);
                       }};
-  { DeviceBuffer buffer = DeviceBuffer::device(16, 0, allocator); }
-  { DeviceBuffer buffer = DeviceBuffer::host(16, allocator); }
+  {
+    DeviceBuffer buffer = DeviceBuffer::device(16, 0, allocator);
+  }
+  {
+    DeviceBuffer buffer = DeviceBuffer::host(16, allocator);
+  }
   EXPECT_EQ(allocated, 2);
   EXPECT_EQ(freed, 2);
   EXPECT_EQ(fake_cuda().count("cuMemAlloc"), 0);
