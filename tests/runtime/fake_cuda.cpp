@@ -100,8 +100,9 @@ EXPORT CUresult cuCtxGetCurrent(CUcontext *context) {
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context) {
-  current.push_back(context);
-  return record("cuCtxPushCurrent");
+  CUresult result = record("cuCtxPushCurrent");
+  if (result == CUDA_SUCCESS) current.push_back(context);
+  return result;
 }
 EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context) {
   *context = current.back();
