@@ -22,9 +22,10 @@ def sources():
 
 
 def head_of(lines, i):
-    """The line where the parameter list that ends in line i begins."""
+    """The line where the declarator that ends in line i begins: parameters and initializers may
+    span lines."""
     depth = lines[i].count("(") - lines[i].count(")")
-    while depth < 0 and i > 0:
+    while i > 0 and (depth < 0 or lines[i].lstrip().startswith(":") or lines[i - 1].endswith(",")):
         i -= 1
         depth += lines[i].count("(") - lines[i].count(")")
     return i

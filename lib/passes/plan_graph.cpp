@@ -405,7 +405,7 @@ DomainId Builder::intern(const AtomList &atoms) {
   set.erase(std::unique(set.begin(), set.end()), set.end());
   auto [it, is_new] = domain_ids_.emplace(set, static_cast<DomainId>(p_.domains.size()));
   if (is_new) {
-    Domain domain;
+    AtomSet domain;
     for (AtomId a : set) domain.size *= static_cast<double>(atoms_.extent(a).evaluate(sizes_));
     domain.atoms = std::move(set);
     p_.domains.push_back(std::move(domain));

@@ -80,7 +80,7 @@ class GroupEvaluator {
   void lay_out_split(const Features &f, Work &work) const;
 
   const PlanGraph &p_;
-  const Target &target_;
+  const Target target_;
   std::vector<std::uint32_t> stamp_;       // by value: epoch in which it is a member
   std::vector<std::uint32_t> read_stamp_;  // by value
   std::vector<double> read_bytes_;         // by value read
