@@ -57,7 +57,8 @@ class Machine {
               const std::map<std::string, std::int64_t> &loops, Position &position) const;
 
   /// The thread's grid, cta and thread digits on the axis are all 0.
-  bool at_origin(LayoutId layout, std::uint32_t axis, const ThreadId &id) const;
+  bool at_origin(LayoutId layout, std::uint32_t axis, const ThreadId &id,
+                 const std::vector<std::uint32_t> &axes) const;
 
   /// No part of the thread index and of the cluster rank that the layout leaves uncovered is set.
   bool is_first_copy(LayoutId layout, const ThreadId &id) const;
