@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 set(FUSE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/fusejit)
-install(TARGETS fusejit EXPORT fusejit FILE_SET HEADERS)
+install(TARGETS fusejit EXPORT fusejit FILE_SET HEADERS FILE_SET tables)
 install(EXPORT fusejit NAMESPACE fusejit:: DESTINATION ${FUSE_PACKAGE_DIR}
   FILE fusejitTargets.cmake)
 
