@@ -12,6 +12,7 @@ import sys
 
 MAX_FILE, MAX_FUNCTION, MAX_MEDIAN, MAX_COLUMNS = 400, 60, 12, 100
 OPENS_FUNCTION = re.compile(r"\)( const)?( noexcept)?( override)?( -> .*)? \{$")
+LAMBDA = re.compile(r"\[[^\]]*\]\s*(?:\(|\{)")
 NO_FUNCTION = re.compile(r"^\s*(?:for|if|while|switch|\}|case|do\b|#|//)")
 
 
@@ -22,9 +23,10 @@ def sources():
 
 
 def head_of(lines, i):
-    """The line where the parameter list that ends in line i begins."""
+    """The line where the declarator that ends in line i begins: parameters and initializers may
+    span lines."""
     depth = lines[i].count("(") - lines[i].count(")")
-    while depth < 0 and i > 0:
+    while i > 0 and (depth < 0 or lines[i].lstrip().startswith(":") or lines[i - 1].endswith(",")):
         i -= 1
         depth += lines[i].count("(") - lines[i].count(")")
     return i
@@ -35,8 +37,9 @@ def functions(lines):
     closing brace at the indent of the head."""
     i = 0
     while i < len(lines):
-        head = head_of(lines, i) if OPENS_FUNCTION.search(lines[i]) else i
-        if head == i and not OPENS_FUNCTION.search(lines[i]) or NO_FUNCTION.search(lines[head]):
+        opens = OPENS_FUNCTION.search(lines[i]) and not LAMBDA.search(lines[i])
+        head = head_of(lines, i) if opens else i
+        if not opens or NO_FUNCTION.search(lines[head]):
             i += 1
             continue
         indent = re.match(" *", lines[head]).group()

@@ -49,7 +49,9 @@ tidy() {
 }
 
 check_format() {
-  git ls-files '*.cpp' '*.h' | xargs clang-format-22 --dry-run -Werror
+  git ls-files '*.cpp' '*.h' | xargs clang-format-22 --dry-run -Werror && return
+  echo "to mend it: git ls-files '*.cpp' '*.h' | xargs clang-format-22 -i"
+  return 1
 }
 
 # shellcheck disable=SC2086

@@ -46,7 +46,7 @@ class FUSE_API Value {
   /// Store this value in memory whatever the cost model says; it is rounded to its dtype there.
   Value keep() const;
 
-  /// Name shown in texts and reports.
+  /// Name shown in texts and reports; unique among the values and inputs of the graph.
   Value named(std::string_view name) const;
 
   friend bool operator==(Value a, Value b) noexcept {
@@ -148,7 +148,8 @@ class FUSE_API Graph {
 /// The graph in the text format; parse(print(g)) == g.
 FUSE_API std::string to_string(const Graph &graph);
 
-/// Reads one graph. Throws Error{Parse} with "file:line:col: error: ..." on text that is not one.
+/// Reads one graph. Errors read "file:line:col: error: ..." and have the code Parse, or, where an
+/// operation does not take its operands, the code that its C++ function throws.
 FUSE_API Graph parse(std::string_view text, std::string_view file = "<text>");
 
 /// Same nodes, names, symbols and outputs.

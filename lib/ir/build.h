@@ -53,6 +53,12 @@ std::vector<NodeId> build_extern(GraphData &graph, std::string_view name,
 void add_output(GraphData &graph, std::string_view name, NodeId node, SourceLocation where = {});
 void add_symbol(GraphData &graph, std::string_view name, SymbolBounds bounds);
 
+/// Names a value that is no input. Names of values are unique, inputs included.
+void add_name(GraphData &graph, NodeId id, std::string_view name);
+
+/// Insists on letters, digits, '_' and single '.' inside, and no digit first.
+void check_name(std::string_view what, std::string_view name, SourceLocation where);
+
 /// Common shape under NumPy's rules; throws Error{Shape} naming the op and both types.
 Shape broadcast_shapes(const GraphData &graph, Op op, std::span<const NodeId> operands,
                        SourceLocation where);

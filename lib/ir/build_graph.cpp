@@ -12,16 +12,10 @@ namespace {
 /// Names appear in texts after % or @, and symbols in extents.
 bool is_identifier(std::string_view name) {
   auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)); };
+  if (name.empty() || digit(name[0]) || name[0] == '.' || name.back() == '.') return false;
   auto part = [&](char c) { return word(c) || c == '.'; };
-  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) && word(name[0]) &&
-         std::all_of(name.begin(), name.end(), part);
-}
-
-void check_name(std::string_view what, std::string_view name, SourceLocation where) {
-  if (!is_identifier(name))
-    fail_at(where, ErrorCode::InvalidArgument,
-            "{}: '{}' is not a name; use letters, digits, '_' and '.', and no digit first", what,
-            name);
+  return std::all_of(name.begin(), name.end(), part) && name.find("..") == name.npos;
 }
 
 void check_symbols(const GraphData &g, std::string_view what, const Shape &shape,
@@ -49,15 +43,41 @@ void check_type(const GraphData &g, std::string_view what, const Shape &shape,
   num_elements(shape);  // throws where the count exceeds 63 bits
 }
 
+/// Names of inputs and of other values are one space: texts write both as %name.
+bool is_taken(const GraphData &g, std::string_view name) {
+  auto is_input = [&](NodeId id) { return g.attr<InputAttr>(id).name == name; };
+  auto is_named = [&](const auto &entry) { return entry.second == name; };
+  return std::any_of(g.inputs.begin(), g.inputs.end(), is_input) ||
+         std::any_of(g.names.begin(), g.names.end(), is_named);
+}
+
 }  // namespace
+
+void check_name(std::string_view what, std::string_view name, SourceLocation where) {
+  if (!is_identifier(name))
+    fail_at(where, ErrorCode::InvalidArgument,
+            "{}: '{}' is not a name; use letters, digits, '_' and '.' between them, and no digit "
+            "first",
+            what, name);
+}
+
+void add_name(GraphData &g, NodeId id, std::string_view name) {
+  check_name("named", name, {});
+  if (g.node(id).op == Op::Input)
+    fail(ErrorCode::InvalidArgument, "named: {} is an input and keeps its name",
+         g.attr<InputAttr>(id).name);
+  auto old = g.names.find(id);
+  if (old != g.names.end() && old->second == name) return;
+  if (is_taken(g, name)) fail(ErrorCode::InvalidArgument, "named: the name {} is taken", name);
+  g.names[id] = std::string(name);
+}
 
 NodeId build_input(GraphData &g, std::string_view name, DType type, const Shape &shape,
                    bool is_scalar, SourceLocation where) {
   check_name("input", name, where);
   check_type(g, name, shape, where);
-  for (NodeId id : g.inputs)
-    if (g.attr<InputAttr>(id).name == name)
-      fail_at(where, ErrorCode::InvalidArgument, "input: the name {} is taken", name);
+  if (is_taken(g, name))
+    fail_at(where, ErrorCode::InvalidArgument, "input: the name {} is taken", name);
   NodeId id = g.add(Op::Input, type, shape, {}, InputAttr{std::string(name), is_scalar});
   g.inputs.push_back(id);
   return id;

@@ -18,6 +18,7 @@ void check_rank(std::string_view what, const Shape &shape, SourceLocation where)
     if (d.is_static() && d.value() < 0)
       fail_at(where, ErrorCode::Shape, "{}: negative extent {} in {}", what, d.value(),
               to_string(shape));
+  num_elements(shape);  // throws where the count exceeds 63 bits
 }
 
 std::vector<int> normalize_axes(std::string_view what, std::vector<int> axes, int rank,
@@ -36,7 +37,7 @@ Dim slice_extent(const Dim &start, const Dim &stop, std::int64_t step, SourceLoc
   if (!length.is_static())
     fail_at(where, ErrorCode::Unsupported, "slice: step {} over the symbolic length {}", step,
             to_string(length));
-  return (length.value() + step - 1) / step;
+  return length.value() <= 0 ? Dim(0) : Dim((length.value() - 1) / step + 1);
 }
 
 void check_slice(const Dim &extent, const Dim &start, const Dim &stop, std::int64_t step, int axis,

@@ -97,6 +97,19 @@ double decode_float(DType type, std::uint64_t bits) {
   return bits & sign_bit ? -magnitude : magnitude;
 }
 
+double round_float(DType type, double value) {
+  if (type == DType::F64) return value;
+  if (type == DType::F32) return static_cast<float>(value);
+  Format f = format_of(type);
+  auto bits = std::bit_cast<std::uint64_t>(value);
+  int exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023;
+  if (exponent < 1 - f.bias() || exponent >= f.bias())
+    return decode_float(type, encode_float(type, value));
+  int dropped = 52 - f.mantissa_bits;
+  bits += (std::uint64_t{1} << (dropped - 1)) - 1 + (bits >> dropped & 1);
+  return std::bit_cast<double>(bits >> dropped << dropped);
+}
+
 double largest_finite(DType type) {
   if (type == DType::F64) return std::numeric_limits<double>::max();
   return decode_float(type, format_of(type).max_code());

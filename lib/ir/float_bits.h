@@ -12,6 +12,9 @@ std::uint64_t encode_float(DType type, double value);
 /// The number that the bits of a float dtype stand for; exact.
 double decode_float(DType type, std::uint64_t bits);
 
+/// The number of the dtype nearest to the value: decode_float(encode_float(value)).
+double round_float(DType type, double value);
+
 /// Largest finite number of a float dtype.
 double largest_finite(DType type);
 

@@ -85,11 +85,12 @@ Value Value::keep() const {
 }
 
 Value Value::named(std::string_view name) const {
-  graph_of(*this, {}, "named").names[index_] = std::string(name);
+  add_name(graph_of(*this, {}, "named"), index_, name);
   return *this;
 }
 
 Graph::Graph(std::string_view name) : data_(std::make_unique<GraphData>()) {
+  check_name("graph", name, {});
   data_->name = std::string(name);
 }
 Graph::~Graph() = default;

@@ -75,7 +75,7 @@ bool Interpreter::stores(const Stmt &s, const ThreadId &id,
   if (!machine_.is_first_copy(layout_, id)) return false;
   for (std::uint32_t a = 0; a < layout().axes.size(); ++a) {
     bool matters = std::find(axes.begin(), axes.end(), a) != axes.end();
-    if (!matters && !machine_.at_origin(layout_, a, id)) return false;
+    if (!matters && !machine_.at_origin(layout_, a, id, axes)) return false;
   }
   return true;
 }

@@ -125,10 +125,20 @@ void Machine::locate(LayoutId layout, const ThreadId &id, std::span<const std::i
       if ((axes[a].align.buffer != kNone) == aligned) place(axes[a], a, id, slots, loops, position);
 }
 
-bool Machine::at_origin(LayoutId layout, std::uint32_t axis, const ThreadId &id) const {
+bool Machine::at_origin(LayoutId layout, std::uint32_t axis, const ThreadId &id,
+                        const std::vector<std::uint32_t> &axes) const {
   const std::vector<MachineDigit> &digits = layouts_[layout][axis].digits;
-  return std::all_of(digits.begin(), digits.end(),
-                     [&](const MachineDigit &d) { return digit_of(d, id) == 0; });
+  auto shared = [&](const MachineDigit &d) {
+    return std::any_of(axes.begin(), axes.end(), [&](std::uint32_t a) {
+      const std::vector<MachineDigit> &others = layouts_[layout][a].digits;
+      return std::any_of(others.begin(), others.end(), [&](const MachineDigit &o) {
+        return o.kind == d.kind && o.extent == d.extent && o.stride == d.stride;
+      });
+    });
+  };
+  return std::all_of(digits.begin(), digits.end(), [&](const MachineDigit &d) {
+    return digit_of(d, id) == 0 || shared(d);
+  });
 }
 
 bool Machine::is_first_copy(LayoutId layout, const ThreadId &id) const {

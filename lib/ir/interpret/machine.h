@@ -56,8 +56,9 @@ class Machine {
   void locate(LayoutId layout, const ThreadId &id, std::span<const std::int64_t> slots,
               const std::map<std::string, std::int64_t> &loops, Position &position) const;
 
-  /// The thread's grid, cta and thread digits on the axis are all 0.
-  bool at_origin(LayoutId layout, std::uint32_t axis, const ThreadId &id) const;
+  /// The grid, cta and thread digits of the axis are 0, but for those that one of `axes` shares.
+  bool at_origin(LayoutId layout, std::uint32_t axis, const ThreadId &id,
+                 const std::vector<std::uint32_t> &axes) const;
 
   /// No part of the thread index and of the cluster rank that the layout leaves uncovered is set.
   bool is_first_copy(LayoutId layout, const ThreadId &id) const;
