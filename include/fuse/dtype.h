@@ -43,26 +43,12 @@ FUSE_API std::size_t size_of(DType type) noexcept;
 FUSE_API std::string_view to_string(DType type) noexcept;
 FUSE_API std::optional<DType> dtype_from_string(std::string_view name) noexcept;
 
-constexpr bool is_bool(DType t) noexcept {
-  return t == DType::Bool;
-}
-constexpr bool is_signed_int(DType t) noexcept {
-  return t >= DType::I8 && t <= DType::I64;
-}
-constexpr bool is_unsigned_int(DType t) noexcept {
-  return t >= DType::U8 && t <= DType::U64;
-}
-constexpr bool is_int(DType t) noexcept {
-  return t >= DType::I8 && t <= DType::U64;
-}
-constexpr bool is_float8(DType t) noexcept {
-  return t == DType::F8E4M3 || t == DType::F8E5M2;
-}
-constexpr bool is_float16(DType t) noexcept {
-  return t == DType::F16 || t == DType::BF16;
-}
-constexpr bool is_float(DType t) noexcept {
-  return t >= DType::F8E4M3;
-}
+constexpr bool is_bool(DType t) noexcept { return t == DType::Bool; }
+constexpr bool is_signed_int(DType t) noexcept { return t >= DType::I8 && t <= DType::I64; }
+constexpr bool is_unsigned_int(DType t) noexcept { return t >= DType::U8 && t <= DType::U64; }
+constexpr bool is_int(DType t) noexcept { return t >= DType::I8 && t <= DType::U64; }
+constexpr bool is_float8(DType t) noexcept { return t == DType::F8E4M3 || t == DType::F8E5M2; }
+constexpr bool is_float16(DType t) noexcept { return t == DType::F16 || t == DType::BF16; }
+constexpr bool is_float(DType t) noexcept { return t >= DType::F8E4M3; }
 
 FUSE_END_NAMESPACE

@@ -46,7 +46,7 @@ class FUSE_API Value {
   /// Store this value in memory whatever the cost model says; it is rounded to its dtype there.
   Value keep() const;
 
-  /// Name shown in texts and reports.
+  /// Name shown in texts and reports; unique among the values and inputs of the graph.
   Value named(std::string_view name) const;
 
   friend bool operator==(Value a, Value b) noexcept {
@@ -148,7 +148,8 @@ class FUSE_API Graph {
 /// The graph in the text format; parse(print(g)) == g.
 FUSE_API std::string to_string(const Graph &graph);
 
-/// Reads one graph. Throws Error{Parse} with "file:line:col: error: ..." on text that is not one.
+/// Reads one graph. Errors read "file:line:col: error: ..." and have the code Parse, or, where an
+/// operation does not take its operands, the code that its C++ function throws.
 FUSE_API Graph parse(std::string_view text, std::string_view file = "<text>");
 
 /// Same nodes, names, symbols and outputs.
@@ -156,84 +157,88 @@ FUSE_API bool operator==(const Graph &a, const Graph &b);
 
 // --- Elementwise functions, one for each row of ops.def; shapes broadcast as in NumPy ------------
 
-#define FUSE_DECLARE_Leaf(f)
-#define FUSE_DECLARE_Unary(f) FUSE_API Value f(Operand x);
-#define FUSE_DECLARE_Binary(f) FUSE_API Value f(Operand a, Operand b);
-#define FUSE_DECLARE_Ternary(f) FUSE_API Value f(Operand a, Operand b, Operand c);
-#define FUSE_DECLARE_Compare(f) FUSE_API Value f(Operand a, Operand b);
-#define FUSE_DECLARE_Test(f) FUSE_API Value f(Operand x);
-FUSE_DECLARE_Unary(neg) FUSE_DECLARE_Unary(abs) FUSE_DECLARE_Unary(sign) FUSE_DECLARE_Unary(
-    floor) FUSE_DECLARE_Unary(ceil) FUSE_DECLARE_Unary(round) FUSE_DECLARE_Unary(trunc)
-    FUSE_DECLARE_Unary(sqrt) FUSE_DECLARE_Unary(logical_not) FUSE_DECLARE_Unary(
-        rsqrt) FUSE_DECLARE_Unary(cbrt) FUSE_DECLARE_Unary(exp) FUSE_DECLARE_Unary(exp2)
-        FUSE_DECLARE_Unary(expm1) FUSE_DECLARE_Unary(log) FUSE_DECLARE_Unary(
-            log2) FUSE_DECLARE_Unary(log1p) FUSE_DECLARE_Unary(sin) FUSE_DECLARE_Unary(cos)
-            FUSE_DECLARE_Unary(tan) FUSE_DECLARE_Unary(asin) FUSE_DECLARE_Unary(
-                acos) FUSE_DECLARE_Unary(atan) FUSE_DECLARE_Unary(sinh) FUSE_DECLARE_Unary(cosh)
-                FUSE_DECLARE_Unary(tanh) FUSE_DECLARE_Unary(asinh) FUSE_DECLARE_Unary(
-                    acosh) FUSE_DECLARE_Unary(atanh) FUSE_DECLARE_Unary(erf)
-                    FUSE_DECLARE_Unary(erfc) FUSE_DECLARE_Unary(erfinv) FUSE_DECLARE_Unary(
-                        lgamma) FUSE_DECLARE_Unary(digamma) FUSE_DECLARE_Unary(sigmoid)
-                        FUSE_DECLARE_Binary(add) FUSE_DECLARE_Binary(sub) FUSE_DECLARE_Binary(
-                            mul) FUSE_DECLARE_Binary(div) FUSE_DECLARE_Binary(floordiv)
-                            FUSE_DECLARE_Binary(mod) FUSE_DECLARE_Binary(rem) FUSE_DECLARE_Binary(
-                                pow) FUSE_DECLARE_Binary(min) FUSE_DECLARE_Binary(max)
-                                FUSE_DECLARE_Binary(atan2) FUSE_DECLARE_Binary(bit_and)
-                                    FUSE_DECLARE_Binary(bit_or) FUSE_DECLARE_Binary(
-                                        bit_xor) FUSE_DECLARE_Binary(shl) FUSE_DECLARE_Binary(shr)
-                                        FUSE_DECLARE_Compare(eq) FUSE_DECLARE_Compare(ne)
-                                            FUSE_DECLARE_Compare(lt) FUSE_DECLARE_Compare(le)
-                                                FUSE_DECLARE_Compare(gt) FUSE_DECLARE_Compare(ge)
-                                                    FUSE_DECLARE_Test(isnan)
-                                                        FUSE_DECLARE_Test(isinf)
-                                                            FUSE_DECLARE_Test(isfinite)
-                                                                FUSE_DECLARE_Ternary(fma)
-                                                                    FUSE_DECLARE_Ternary(select)
+FUSE_API Value neg(Operand x);
+FUSE_API Value abs(Operand x);
+FUSE_API Value sign(Operand x);
+FUSE_API Value floor(Operand x);
+FUSE_API Value ceil(Operand x);
+FUSE_API Value round(Operand x);
+FUSE_API Value trunc(Operand x);
+FUSE_API Value sqrt(Operand x);
+FUSE_API Value logical_not(Operand x);
+FUSE_API Value rsqrt(Operand x);
+FUSE_API Value cbrt(Operand x);
+FUSE_API Value exp(Operand x);
+FUSE_API Value exp2(Operand x);
+FUSE_API Value expm1(Operand x);
+FUSE_API Value log(Operand x);
+FUSE_API Value log2(Operand x);
+FUSE_API Value log1p(Operand x);
+FUSE_API Value sin(Operand x);
+FUSE_API Value cos(Operand x);
+FUSE_API Value tan(Operand x);
+FUSE_API Value asin(Operand x);
+FUSE_API Value acos(Operand x);
+FUSE_API Value atan(Operand x);
+FUSE_API Value sinh(Operand x);
+FUSE_API Value cosh(Operand x);
+FUSE_API Value tanh(Operand x);
+FUSE_API Value asinh(Operand x);
+FUSE_API Value acosh(Operand x);
+FUSE_API Value atanh(Operand x);
+FUSE_API Value erf(Operand x);
+FUSE_API Value erfc(Operand x);
+FUSE_API Value erfinv(Operand x);
+FUSE_API Value lgamma(Operand x);
+FUSE_API Value digamma(Operand x);
+FUSE_API Value sigmoid(Operand x);
+FUSE_API Value isnan(Operand x);
+FUSE_API Value isinf(Operand x);
+FUSE_API Value isfinite(Operand x);
 
-                                                                        FUSE_API Value
-    cast(Operand x, DType type);
+FUSE_API Value add(Operand a, Operand b);
+FUSE_API Value sub(Operand a, Operand b);
+FUSE_API Value mul(Operand a, Operand b);
+FUSE_API Value div(Operand a, Operand b);
+FUSE_API Value floordiv(Operand a, Operand b);
+FUSE_API Value mod(Operand a, Operand b);
+FUSE_API Value rem(Operand a, Operand b);
+FUSE_API Value pow(Operand a, Operand b);
+FUSE_API Value min(Operand a, Operand b);
+FUSE_API Value max(Operand a, Operand b);
+FUSE_API Value atan2(Operand a, Operand b);
+FUSE_API Value bit_and(Operand a, Operand b);
+FUSE_API Value bit_or(Operand a, Operand b);
+FUSE_API Value bit_xor(Operand a, Operand b);
+FUSE_API Value shl(Operand a, Operand b);
+FUSE_API Value shr(Operand a, Operand b);
+FUSE_API Value eq(Operand a, Operand b);
+FUSE_API Value ne(Operand a, Operand b);
+FUSE_API Value lt(Operand a, Operand b);
+FUSE_API Value le(Operand a, Operand b);
+FUSE_API Value gt(Operand a, Operand b);
+FUSE_API Value ge(Operand a, Operand b);
+
+FUSE_API Value fma(Operand a, Operand b, Operand c);
+FUSE_API Value select(Operand a, Operand b, Operand c);
+
+FUSE_API Value cast(Operand x, DType type);
 FUSE_API Value cast_sat(Operand x, DType type);
 FUSE_API Value bitcast(Operand x, DType type);
 
-inline Value operator+(Operand a, Operand b) {
-  return add(a, b);
-}
-inline Value operator-(Operand a, Operand b) {
-  return sub(a, b);
-}
-inline Value operator*(Operand a, Operand b) {
-  return mul(a, b);
-}
-inline Value operator/(Operand a, Operand b) {
-  return div(a, b);
-}
-inline Value operator-(Operand x) {
-  return neg(x);
-}
-inline Value operator<(Operand a, Operand b) {
-  return lt(a, b);
-}
-inline Value operator<=(Operand a, Operand b) {
-  return le(a, b);
-}
-inline Value operator>(Operand a, Operand b) {
-  return gt(a, b);
-}
-inline Value operator>=(Operand a, Operand b) {
-  return ge(a, b);
-}
-inline Value operator&(Operand a, Operand b) {
-  return bit_and(a, b);
-}
-inline Value operator|(Operand a, Operand b) {
-  return bit_or(a, b);
-}
-inline Value operator^(Operand a, Operand b) {
-  return bit_xor(a, b);
-}
-inline Value operator~(Operand x) {
-  return logical_not(x);
-}
+inline Value operator+(Operand a, Operand b) { return add(a, b); }
+inline Value operator-(Operand a, Operand b) { return sub(a, b); }
+inline Value operator*(Operand a, Operand b) { return mul(a, b); }
+inline Value operator/(Operand a, Operand b) { return div(a, b); }
+inline Value operator-(Operand x) { return neg(x); }
+inline Value operator<(Operand a, Operand b) { return lt(a, b); }
+inline Value operator<=(Operand a, Operand b) { return le(a, b); }
+inline Value operator>(Operand a, Operand b) { return gt(a, b); }
+inline Value operator>=(Operand a, Operand b) { return ge(a, b); }
+inline Value operator&(Operand a, Operand b) { return bit_and(a, b); }
+inline Value operator|(Operand a, Operand b) { return bit_or(a, b); }
+inline Value operator^(Operand a, Operand b) { return bit_xor(a, b); }
+inline Value operator~(Operand x) { return logical_not(x); }
 
 // --- Views: they move elements and cost nothing by themselves -----------------------------------
 
@@ -253,13 +258,6 @@ FUSE_API Value concat(const std::vector<Value> &parts, int axis,
                       SourceLocation where = SourceLocation::current());
 /// Replaces an axis of x by the axes of the integer index. Out of range gives 0 and reads nothing.
 FUSE_API Value gather(Operand x, Value index, int axis = 0);
-/// Inserts or removes an axis of extent 1.
-FUSE_API Value unsqueeze(Operand x, int axis);
-FUSE_API Value squeeze(Operand x, int axis);
-/// x with the slice start:stop:step of an axis replaced by the source.
-FUSE_API Value slice_scatter(Operand x, Value source, int axis, std::int64_t start,
-                             std::int64_t stop, std::int64_t step = 1);
-FUSE_API Value select_scatter(Operand x, Value source, int axis, std::int64_t position);
 
 // --- Reductions over axes (negative axes count from the end); `keep` leaves extent 1 ------------
 

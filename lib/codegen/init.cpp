@@ -5,8 +5,6 @@
 
 namespace fuse {
 
-std::string llvm_version() {
-  return LLVM_VERSION_STRING;
-}
+std::string llvm_version() { return LLVM_VERSION_STRING; }
 
 }  // namespace fuse

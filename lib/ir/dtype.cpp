@@ -30,9 +30,7 @@ constexpr std::array<DTypeInfo, kNumDTypes> kInfo = {{{"bool", 1},
 
 }  // namespace
 
-std::size_t size_of(DType type) noexcept {
-  return kInfo[static_cast<std::size_t>(type)].size;
-}
+std::size_t size_of(DType type) noexcept { return kInfo[static_cast<std::size_t>(type)].size; }
 
 std::string_view to_string(DType type) noexcept {
   return kInfo[static_cast<std::size_t>(type)].name;

@@ -10,6 +10,7 @@
 #include <fuse/graph.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <span>
 #include <string>
@@ -85,8 +86,8 @@ struct GraphData {
   std::string name;
   std::vector<Node> nodes;
   std::vector<NodeId> operand_pool;
-  std::vector<Shape> shapes;
-  std::vector<Attr> attrs;
+  std::deque<Shape> shapes;  // deques: references stay valid while nodes are added
+  std::deque<Attr> attrs;
   std::vector<Symbol> symbols;
   std::vector<NodeId> inputs;  // in argument order: tensors and scalars
   std::vector<Output> outputs;

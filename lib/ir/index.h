@@ -32,6 +32,7 @@ struct Atom {
   std::shared_ptr<const Index> numerator, denominator;  // FloorDiv, Mod
 };
 std::strong_ordering compare(const Atom &a, const Atom &b);
+std::strong_ordering compare(const Index &a, const Index &b);
 
 class Index {
  public:

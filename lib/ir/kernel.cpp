@@ -65,6 +65,16 @@ bool is_commutative(Monoid monoid) {
   return info(monoid).commutative;
 }
 
+bool is_shared_digit(const Layout &layout, const std::vector<std::uint32_t> &axes,
+                     const Digit &digit) {
+  return std::any_of(axes.begin(), axes.end(), [&](std::uint32_t a) {
+    const std::vector<Digit> &digits = layout.axes[a].digits;
+    return std::any_of(digits.begin(), digits.end(), [&](const Digit &d) {
+      return d.kind == digit.kind && d.extent == digit.extent && d.stride == digit.stride;
+    });
+  });
+}
+
 std::uint32_t axis_of(const Layout &layout, DimId dim) {
   for (std::uint32_t a = 0; a < layout.axes.size(); ++a) {
     const std::vector<DimId> &dims = layout.axes[a].dims;
@@ -97,6 +107,18 @@ Index axis_extent(const Kernel &kernel, const Axis &axis) {
   Index extent = 1;
   for (DimId d : axis.dims) extent = extent * kernel.dims[d].extent;
   return extent;
+}
+
+std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width) {
+  std::uint32_t divided = kNone;
+  for (std::uint32_t a = 0; a < layout.axes.size(); ++a) {
+    if (vec_extent(layout.axes[a]) % width != 0) continue;
+    DimId last = layout.axes[a].dims.back();
+    std::optional<Index> step = offset.coefficient_of(last);
+    if (step && step->is_constant(1)) return a;
+    if (!step && divided == kNone) divided = a;
+  }
+  return divided;
 }
 
 const Digit *loop_digit(const Layout &layout, std::string_view name) {

@@ -152,6 +152,12 @@ struct Kernel {
   std::vector<Stmt> body;
 };
 
+/// Whether another axis of the layout, one of `axes`, has a digit of the same kind, extent and
+/// stride: both name the same part of the machine position. A store that depends on that axis is
+/// done at every position of the shared digit.
+bool is_shared_digit(const Layout &layout, const std::vector<std::uint32_t> &axes,
+                     const Digit &digit);
+
 // --- Queries used by every consumer --------------------------------------------------------------
 
 /// Axis of the layout that holds the dim; kNone if none does.
@@ -176,6 +182,11 @@ Index grid_size(const Kernel &kernel);
 
 /// Symbols used anywhere, sorted: the size parameters of the kernel, after the buffers.
 std::vector<std::string> symbols_of(const Kernel &kernel);
+
+/// The axis along whose vec digit an access of `width` elements runs: `width` divides the digit,
+/// and the offset advances by 1 in the axis's last dim. An offset that divides that dim (a reshape)
+/// counts if no other axis qualifies: contiguity is then the scheduler's promise. kNone if none.
+std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width);
 
 /// The loop digit of that name; null if the layout has none.
 const Digit *loop_digit(const Layout &layout, std::string_view name);

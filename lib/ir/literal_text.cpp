@@ -1,6 +1,7 @@
 // Printing and reading of literals. to_literal(to_string(x), x.dtype) is x, bit by bit.
 #include "ir/literal_text.h"
 
+#include "ir/float_bits.h"
 #include "ir/format.h"
 
 #include <bit>
@@ -11,9 +12,7 @@ namespace fuse {
 
 namespace {
 
-int width_of(DType dtype) {
-  return static_cast<int>(8 * size_of(dtype));
-}
+int width_of(DType dtype) { return static_cast<int>(8 * size_of(dtype)); }
 
 template <class T>
 std::string float_to_string(T value, std::uint64_t bits, DType dtype) {
@@ -89,7 +88,8 @@ NumberText parse_number(Lexer &lexer) {
   const Token &t = lexer.peek();
   bool is_number =
       t.kind == Token::Kind::Integer || t.kind == Token::Kind::Float || t.kind == Token::Kind::Bits;
-  bool is_word = !number.negative && (t.is("true") || t.is("false"));
+  bool is_word =
+      t.is("inf") || t.is("nan") || (!number.negative && (t.is("true") || t.is("false")));
   if (!is_number && !is_word) lexer.error(t, "expected a number, found " + describe(t));
   number.token = lexer.next();
   return number;
@@ -97,6 +97,10 @@ NumberText parse_number(Lexer &lexer) {
 
 Literal to_literal(const Lexer &lexer, const NumberText &number, DType dtype) {
   const Token &t = number.token;
+  if (is_float(dtype) && (t.is("inf") || t.is("nan"))) {
+    double value = t.is("inf") ? INFINITY : NAN;
+    return float_literal(dtype, number.negative ? -value : value);
+  }
   if (t.kind == Token::Kind::Identifier || is_bool(dtype)) {
     if (t.kind == Token::Kind::Bits) return from_bits(lexer, number, dtype);
     if (!is_bool(dtype) || t.kind != Token::Kind::Identifier)
@@ -109,8 +113,9 @@ Literal to_literal(const Lexer &lexer, const NumberText &number, DType dtype) {
   if (dtype == DType::F64)
     return {dtype, std::bit_cast<std::uint64_t>(parse_float<double>(lexer, number))};
   if (is_int(dtype)) return from_integer(lexer, number, dtype);
-  lexer.error(t, "a literal of " + std::string(to_string(dtype)) +
-                     " is written as its bits in hexadecimal");
+  Literal literal = float_literal(dtype, parse_float<double>(lexer, number));
+  if (!std::isfinite(as_double(literal))) lexer.error(t, "number " + t.name + " is out of range");
+  return literal;
 }
 
 }  // namespace fuse

@@ -3,18 +3,12 @@
 
 #include "ir/graph_data.h"
 
+#include <fuse/report.h>
+
 #include <string>
 #include <vector>
 
 namespace fuse {
-
-/// One decision with its price; shown by --explain.
-struct Decision {
-  std::string about;        // "boundary k0/k1", "store %12"
-  std::string chosen;       // "one kernel", "stored", "recomputed"
-  std::string why;          // in words, with the best rejected option
-  double gain_seconds = 0;  // by how much it won; 0 where nothing else was legal
-};
 
 /// A set of nodes that one kernel computes. A node may stand in several kernels: recomputed.
 struct PlannedKernel {

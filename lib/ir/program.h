@@ -44,6 +44,14 @@ struct Step {
   std::vector<Binding> bindings;
 };
 
+/// The program is right only where value <= max: capacity of a mapping, width of offsets. Checked
+/// when sizes are bound; other sizes need another variant.
+struct Limit {
+  Index value;  // of symbols
+  std::int64_t max = 0;
+  std::string why;  // "a row of N elements in the registers of a block"
+};
+
 struct Program {
   std::string name;
   std::vector<Argument> inputs, outputs;
@@ -51,6 +59,7 @@ struct Program {
   std::vector<WorkspaceBuffer> workspace;
   std::vector<Kernel> kernels;
   std::vector<Step> steps;
+  std::vector<Limit> limits;
   Plan plan;  // for reports: kernel i of the plan is kernel i here, followed by finish kernels
 };
 

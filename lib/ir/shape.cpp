@@ -24,6 +24,9 @@ std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
   return r;
 }
 
+// Polynomials stay small, whatever a text multiplies.
+constexpr std::size_t kMaxTerms = 256, kMaxDegree = 32;
+
 using TermMap = std::map<std::vector<std::string>, std::int64_t>;
 
 void accumulate(TermMap &sum, const Dim &dim, std::int64_t factor) {
@@ -37,6 +40,8 @@ std::vector<Dim::Term> to_terms(const TermMap &sum) {
   std::vector<Dim::Term> terms;
   for (const auto &[symbols, coefficient] : sum)
     if (coefficient != 0) terms.push_back({coefficient, symbols});
+  if (terms.size() > kMaxTerms)
+    fail(ErrorCode::Shape, "an extent of {} terms; {} are possible", terms.size(), kMaxTerms);
   return terms;
 }
 
@@ -62,9 +67,7 @@ std::string term_to_string(const Dim::Term &term) {
 
 }  // namespace
 
-Dim Dim::symbol(const std::string &name) {
-  return from_terms({{1, {name}}});
-}
+Dim Dim::symbol(const std::string &name) { return from_terms({{1, {name}}}); }
 
 Dim Dim::from_terms(std::vector<Term> terms) {
   if (terms.empty()) return Dim(0);
@@ -145,6 +148,9 @@ Dim operator*(const Dim &a, const Dim &b) {
     for (const Dim::Term &y : b.terms()) {
       std::vector<std::string> symbols = x.symbols;
       symbols.insert(symbols.end(), y.symbols.begin(), y.symbols.end());
+      if (symbols.size() > kMaxDegree)
+        fail(ErrorCode::Shape, "an extent of degree {}; {} is possible", symbols.size(),
+             kMaxDegree);
       std::sort(symbols.begin(), symbols.end());
       std::int64_t &c = sum[symbols];
       c = checked_add(c, checked_mul(x.coefficient, y.coefficient));
@@ -171,7 +177,9 @@ std::string to_string(const Dim &dim) {
   std::string text;
   for (Dim::Term t : terms) {
     if (!text.empty()) text += t.coefficient < 0 ? " - " : " + ";
-    if (!text.empty() && t.coefficient < 0) t.coefficient = -t.coefficient;
+    bool is_first = text.empty();
+    if (!is_first && t.coefficient < 0 && t.coefficient != INT64_MIN)
+      t.coefficient = -t.coefficient;
     text += term_to_string(t);
   }
   return text;

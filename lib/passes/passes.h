@@ -6,6 +6,9 @@
 
 #include <fuse/target.h>
 
+#include <functional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace fuse {
@@ -30,7 +33,8 @@ Graph eliminate_dead(const Graph &graph);
 Graph fold_constants(const Graph &graph);
 
 /// Algebra that is exact for IEEE arithmetic: x*1, x-0, --x, casts that lose nothing, views of
-/// views, select on a constant, integer identities. Each rule never adds nodes.
+/// views, select on a constant, integer identities. Each rule goes downhill; no rule applies to the
+/// result.
 Graph simplify(const Graph &graph);
 
 /// Keeps f32 along single-use chains of 16-bit arithmetic; the rounding points are listed in
@@ -43,6 +47,33 @@ Plan plan(const Graph &graph, const Target &target, const LowerOptions &options)
 /// Lays the planned kernels on the machine: layouts, residency, offsets, workspace.
 Program schedule(const Graph &graph, const Plan &plan, const Target &target,
                  const LowerOptions &options);
+
+/// A graph pass by its name in passes.def.
+struct GraphPass {
+  std::string_view name;
+  Graph (*run)(const Graph &graph);
+  std::string_view doc;
+};
+std::span<const GraphPass> graph_passes();
+
+/// What is known of a pass that ran.
+struct PassReport {
+  std::string_view name;
+  double seconds = 0;
+  bool changed = false;
+  const Graph &after;
+};
+using PassListener = std::function<void(const PassReport &report)>;
+
+/// Runs the named passes in order: times each, verifies what it gives, and tells the listener and,
+/// where FUSE_TIME and FUSE_DUMP ask for it, the log. Skips what FUSE_DISABLE names. Throws
+/// Error{InvalidArgument} for a name that is no pass.
+Graph run_passes(const Graph &graph, std::span<const std::string_view> names,
+                 const PassListener &listener = {});
+
+/// What every graph goes through before it is planned: the canonical form, in f32 along chains of
+/// 16-bit arithmetic unless strict.
+Graph canonicalize(const Graph &graph, bool strict = false, const PassListener &listener = {});
 
 /// The whole road: canonicalise, widen unless strict, plan, schedule.
 Program lower(const Graph &graph, const Target &target, const LowerOptions &options);

@@ -1,4 +1,137 @@
-// Launching of compiled programs.
-#include "ir/program.h"
+// The public faces: views, Launcher, Executable.
+#include "ir/format.h"
+#include "runtime/executable_impl.h"
 
-namespace fuse {}  // namespace fuse
+#include <algorithm>
+
+FUSE_BEGIN_NAMESPACE
+
+namespace {
+
+TensorView make_view(const void *data, const std::int64_t *shape, std::size_t rank) {
+  if (rank > kMaxRank)
+    fail(ErrorCode::InvalidArgument, "a tensor of rank {}: at most {} is possible", rank, kMaxRank);
+  TensorView view;
+  view.data = data;
+  view.rank = static_cast<int>(rank);
+  std::copy_n(shape, rank, view.shape);
+  return view;
+}
+
+TensorView make_view(const void *data, const std::int64_t *shape, std::size_t rank,
+                     const std::int64_t *strides, std::size_t num_strides) {
+  if (num_strides != rank)
+    fail(ErrorCode::InvalidArgument, "a tensor of rank {} with {} strides", rank, num_strides);
+  TensorView view = make_view(data, shape, rank);
+  view.contiguous = false;
+  std::copy_n(strides, rank, view.strides);
+  return view;
+}
+
+std::vector<ArgumentInfo> describe_all(const std::vector<Argument> &arguments) {
+  std::vector<ArgumentInfo> infos;
+  for (const Argument &a : arguments)
+    infos.push_back({a.name, a.dtype, a.shape, a.is_scalar, a.is_scalar ? 1 : 16});
+  return infos;
+}
+
+}  // namespace
+
+TensorView tensor(const void *data, const std::vector<std::int64_t> &shape) {
+  return make_view(data, shape.data(), shape.size());
+}
+
+TensorView tensor(const void *data, const std::vector<std::int64_t> &shape,
+                  const std::vector<std::int64_t> &strides) {
+  return make_view(data, shape.data(), shape.size(), strides.data(), strides.size());
+}
+
+TensorView tensor(const void *data, std::initializer_list<std::int64_t> shape) {
+  return make_view(data, shape.begin(), shape.size());
+}
+
+TensorView tensor(const void *data, std::initializer_list<std::int64_t> shape,
+                  std::initializer_list<std::int64_t> strides) {
+  return make_view(data, shape.begin(), shape.size(), strides.begin(), strides.size());
+}
+
+Launcher::Launcher(std::shared_ptr<const ExecutableImpl> owner,
+                   std::shared_ptr<const BoundLaunch> bound)
+    : owner_(std::move(owner)), bound_(std::move(bound)) {}
+
+void Launcher::operator()(CUstream_st *stream, const void *const *arguments, std::size_t count,
+                          const LaunchOptions &options) const {
+  bound_->check_addresses(arguments, count);
+  if (!bound_->context().handle) return owner_->run(*bound_, stream, arguments, options);
+  ContextScope scope(bound_->context().handle);
+  owner_->run(*bound_, stream, arguments, options);
+}
+
+std::size_t Launcher::workspace_bytes() const {
+  return static_cast<std::size_t>(bound_->workspace_size().total());
+}
+
+Executable::Executable(std::shared_ptr<ExecutableImpl> impl) : impl_(std::move(impl)) {}
+Executable::~Executable() = default;
+Executable::Executable(const Executable &) noexcept = default;
+Executable::Executable(Executable &&) noexcept = default;
+Executable &Executable::operator=(const Executable &) noexcept = default;
+Executable &Executable::operator=(Executable &&) noexcept = default;
+
+void Executable::launch(CUstream_st *stream, const Arg *arguments, std::size_t count,
+                        const LaunchOptions &options) const {
+  impl_->launch(stream, arguments, count, options);
+}
+
+Launcher Executable::bind(const Dims &dims, const BindOptions &options) const {
+  return Launcher(impl_, impl_->bind(dims, options));
+}
+
+std::vector<ArgumentInfo> Executable::inputs() const {
+  return describe_all(impl_->interface().inputs);
+}
+
+std::vector<ArgumentInfo> Executable::outputs() const {
+  return describe_all(impl_->interface().outputs);
+}
+
+std::vector<std::string> Executable::symbols() const {
+  std::vector<std::string> names;
+  for (const Symbol &s : impl_->interface().symbols) names.push_back(s.name);
+  return names;
+}
+
+std::vector<std::vector<std::int64_t>> Executable::output_shapes(const Dims &dims) const {
+  const SizeSolver &solver = impl_->solver();
+  Bindings sizes = solver.bindings(solver.values_of(dims).data());
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const Argument &a : impl_->interface().outputs) shapes.push_back(evaluate(a.shape, sizes));
+  return shapes;
+}
+
+std::size_t Executable::workspace_bytes(const Dims &dims) const {
+  return static_cast<std::size_t>(impl_->inspect(dims)->workspace_size().total());
+}
+
+std::string_view Executable::executor() const {
+  switch (impl_->executor()) {
+    case Executor::Gpu:
+      return "gpu";
+    case Executor::Host:
+      return "host";
+    case Executor::None:
+    case Executor::Auto:
+      break;
+  }
+  return "none";
+}
+
+std::vector<Decision> Executable::decisions() const {
+  return impl_->first_variant().program().plan.decisions;
+}
+
+std::vector<Compilation> Executable::compilations() const {
+  return impl_->compilations();
+}
+
+FUSE_END_NAMESPACE

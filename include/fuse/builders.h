@@ -1,0 +1,133 @@
+// Functions that expand to primitive operations at once; the graph keeps no trace of them.
+//
+// Conventions. Float builders take f16, bf16, f32, f64 (and f8 as storage): 16- and 8-bit operands
+// are cast to f32 first and the result is rounded once to the dtype of x. Other operands are cast
+// to the type computed in. Axes may be negative (from the end); `keep` leaves extent 1. Errors name
+// the builder: Error{Shape, DType or InvalidArgument} at the caller's line. The same names work in
+// texts; attributes there have the names of the parameters here.
+#pragma once
+
+#include <fuse/graph.h>
+
+#include <cstdint>
+#include <vector>
+
+FUSE_BEGIN_NAMESPACE
+
+// --- Views ---------------------------------------------------------------------------------------
+
+/// Inserts an axis of extent 1 at the position: f32[4, 8] at 1 gives f32[4, 1, 8]. Any dtype.
+/// Text: `unsqueeze %x axis=1`.
+FUSE_API Value unsqueeze(Operand x, int axis);
+
+/// Removes an axis of extent 1: f32[4, 1, 8] without axis 1 is f32[4, 8]. Any dtype.
+/// Text: `squeeze %x axis=1`.
+FUSE_API Value squeeze(Operand x, int axis);
+
+/// x with the elements start, start + step, .. below stop of one axis replaced by the update, which
+/// broadcasts to their shape. Both have one dtype, any. A step above 1 needs a static start.
+/// Text: `slice_scatter %x, %u axis=0 start=2 stop=6 step=2`.
+FUSE_API Value slice_scatter(Operand x, Value update, int axis, Dim start, Dim stop,
+                             std::int64_t step = 1);
+
+/// x with one position of an axis replaced by the update, which lacks that axis: f32[4, 8] and
+/// f32[8] for axis 0. Text: `select_scatter %x, %u axis=0 index=3`.
+FUSE_API Value select_scatter(Operand x, Value update, int axis, Dim index);
+
+// --- Statistics over axes ------------------------------------------------------------------------
+
+/// Sum over the number of elements; NaN where there are none. Text: `mean %x axes=[0, 1] keep`.
+FUSE_API Value mean(Operand x, const std::vector<int> &axes, bool keep = false);
+
+/// Two passes: the mean of squared differences from the mean, over n - correction elements.
+/// Text: `var %x axes=[1] correction=1`.
+FUSE_API Value var(Operand x, const std::vector<int> &axes, int correction = 0, bool keep = false);
+
+/// Square root of var. Text: `stddev %x axes=[1] correction=1`.
+FUSE_API Value stddev(Operand x, const std::vector<int> &axes, int correction = 0,
+                      bool keep = false);
+
+/// log(sum(exp(x))), with the maximum subtracted first; -inf where all elements are.
+/// Text: `logsumexp %x axes=[1]`.
+FUSE_API Value logsumexp(Operand x, const std::vector<int> &axes, bool keep = false);
+
+/// exp(x - max) over its sum along an axis: bf16[B, 4096] gives bf16[B, 4096].
+/// Text: `softmax %x axis=1`.
+FUSE_API Value softmax(Operand x, int axis = -1);
+
+/// Logarithm of softmax without leaving the logarithms. Text: `log_softmax %x axis=1`.
+FUSE_API Value log_softmax(Operand x, int axis = -1);
+
+/// Loss of each row: -log_softmax(logits) at the target. f32[B, 50257] and i64[B] give f32[B].
+/// Rows with a negative target give 0. Text: `cross_entropy %logits, %target axis=1`.
+FUSE_API Value cross_entropy(Operand logits, Value target, int axis = -1);
+
+/// x over its Euclidean norm along an axis, or over eps where that is larger.
+/// Text: `normalize %x axis=1 eps=1e-12`.
+FUSE_API Value normalize(Operand x, int axis = -1, double eps = 1e-12);
+
+// --- Normalizations: (x - mean) / sqrt(variance + eps) * weight + bias ---------------------------
+// Weights and biases may be empty (Value()).
+
+/// Over the axes, which weight and bias extend along: bf16[B, T, 768] over {-1} with f32[768].
+/// Text: `layer_norm %x, %weight, %bias axes=[2] eps=1e-5`.
+FUSE_API Value layer_norm(Operand x, const std::vector<int> &axes, Value weight = {},
+                          Value bias = {}, double eps = 1e-5);
+
+/// x / sqrt(mean(x^2) + eps) * weight. Text: `rms_norm %x, %weight axes=[2] eps=1e-6`.
+FUSE_API Value rms_norm(Operand x, const std::vector<int> &axes, Value weight = {},
+                        double eps = 1e-6);
+
+/// x is [N, C, ...]; C / groups channels are normalized together. Weight and bias are [C].
+/// Text: `group_norm %x, %weight, %bias groups=32 eps=1e-5`.
+FUSE_API Value group_norm(Operand x, std::int64_t groups, Value weight = {}, Value bias = {},
+                          double eps = 1e-5);
+
+/// With given statistics; they, weight and bias extend along the axis: f32[N, C, H, W] and f32[C].
+/// Text: `batch_norm %x, %mean, %variance, %weight, %bias axis=1 eps=1e-5`.
+FUSE_API Value batch_norm(Operand x, Value mean, Value variance, Value weight = {}, Value bias = {},
+                          double eps = 1e-5, int axis = 1);
+
+struct BatchNorm {
+  Value y, running_mean, running_var;
+};
+
+/// With the statistics of x, and the running ones moved towards them by the momentum; the running
+/// variance takes the unbiased one.
+/// Text: `%y, %m, %v = batch_norm_training %x, %rm, %rv, %weight, %bias momentum=0.1 eps=1e-5`.
+FUSE_API BatchNorm batch_norm_training(Operand x, Value running_mean, Value running_var,
+                                       Value weight = {}, Value bias = {}, double momentum = 0.1,
+                                       double eps = 1e-5, int axis = 1);
+
+// --- Elementwise: the shape of x, NaN in gives NaN out -------------------------------------------
+
+/// x * x; any arithmetic dtype.
+FUSE_API Value square(Operand x);
+/// 1 / x.
+FUSE_API Value reciprocal(Operand x);
+/// The tanh form of gelu, as x * sigmoid(2u), which keeps the digits of its left tail.
+FUSE_API Value gelu(Operand x);
+/// x times the normal distribution function, through erfc: exact also in the left tail.
+FUSE_API Value gelu_erf(Operand x);
+/// x * sigmoid(x).
+FUSE_API Value silu(Operand x);
+/// silu(gate) * up.
+FUSE_API Value swiglu(Operand gate, Operand up);
+/// log(1 + exp(beta * x)) / beta, without overflow. Text: `softplus %x beta=1.0`.
+FUSE_API Value softplus(Operand x, double beta = 1);
+/// max(x, 0); any arithmetic dtype.
+FUSE_API Value relu(Operand x);
+/// x, or slope * x where it is not positive. Text: `leaky_relu %x slope=0.01`.
+FUSE_API Value leaky_relu(Operand x, double slope = 0.01);
+/// x, or alpha * (exp(x) - 1) where it is not positive. Text: `elu %x alpha=1.0`.
+FUSE_API Value elu(Operand x, double alpha = 1);
+/// x * clamp(x + 3, 0, 6) / 6.
+FUSE_API Value hardswish(Operand x);
+/// min(max(x, lo), hi); any dtype with an order. Text: `clamp %x, 0.0, 6.0`.
+FUSE_API Value clamp(Operand x, Operand lo, Operand hi);
+
+/// Rotates the halves (a, b) of the last axis: (a*cos - b*sin, b*cos + a*sin). bf16[B, H, T, 128]
+/// with cos and sin of f32[T, 64]. Text: `rotary_embedding %x, %cos, %sin`.
+FUSE_API Value rotary_embedding(Operand x, Value cos, Value sin);
+
+FUSE_END_NAMESPACE

@@ -1,0 +1,41 @@
+// From a graph to an Executable.
+#pragma once
+
+#include <fuse/executable.h>
+#include <fuse/graph.h>
+#include <fuse/target.h>
+
+#include <optional>
+
+FUSE_BEGIN_NAMESPACE
+
+enum class Executor : unsigned char {
+  Auto,  ///< Gpu where a driver and a device are found, else Host
+  Gpu,   ///< throws Error{NoDevice} where there is none
+  Host,  ///< the kernels of the GPU, run by this CPU: for tests, not for speed
+  None,  ///< decisions and code only; nothing can be launched
+};
+
+struct CompileOptions {
+  /// The machine to compile for; by default the device, or "host" without one.
+  std::optional<Target> target;
+  Executor executor = Executor::Auto;
+  int device = 0;
+
+  /// Round every 16-bit value to its dtype, also between operations of one kernel.
+  bool strict = false;
+  /// The bits of a row do not depend on how many rows there are.
+  bool batch_invariant = false;
+  /// Never compile after compile() returns: one variant with element accesses serves all strides
+  /// and alignments. For services that must not wait.
+  bool no_recompile = false;
+  /// Expected values of symbols, for the cost model; others remain legal.
+  Bindings expected_sizes;
+  /// Source of the workspaces that the library keeps.
+  Allocator allocator;
+};
+
+/// Compiles the graph, which may be dropped afterwards. Thread-safe.
+FUSE_API Executable compile(const Graph &graph, const CompileOptions &options = {});
+
+FUSE_END_NAMESPACE

@@ -1,0 +1,201 @@
+// A compiled graph: launching it, and asking what was decided.
+//
+// An Executable is immutable and cheap to copy; threads, streams and devices may share it.
+// launch() takes shapes and checks everything; bind() does all that depends on sizes beforehand
+// and returns a Launcher whose call only packs parameters and launches.
+#pragma once
+
+#include <fuse/buffer.h>
+#include <fuse/config.h>
+#include <fuse/dtype.h>
+#include <fuse/report.h>
+#include <fuse/shape.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+struct CUstream_st;  // cudaStream_t and CUstream
+
+FUSE_BEGIN_NAMESPACE
+
+/// A tensor in memory: address, extents, and strides in elements. Rank 0 to 8.
+struct FUSE_API TensorView {
+  const void *data = nullptr;
+  int rank = 0;
+  bool contiguous = true;  ///< row-major without gaps; strides are ignored
+  std::int64_t shape[kMaxRank] = {};
+  std::int64_t strides[kMaxRank] = {};
+};
+
+/// Throw InvalidArgument for a rank above 8 and for strides of another rank.
+FUSE_API TensorView tensor(const void *data, const std::vector<std::int64_t> &shape);
+FUSE_API TensorView tensor(const void *data, const std::vector<std::int64_t> &shape,
+                           const std::vector<std::int64_t> &strides);
+FUSE_API TensorView tensor(const void *data, std::initializer_list<std::int64_t> shape);
+FUSE_API TensorView tensor(const void *data, std::initializer_list<std::int64_t> shape,
+                           std::initializer_list<std::int64_t> strides);
+
+/// One argument of a launch: a tensor, or a scalar, which is converted to the argument's dtype.
+struct FUSE_API Arg {
+  enum class Kind : unsigned char { Tensor, Real, Integer };
+
+  Arg(const TensorView &view) : kind(Kind::Tensor), view(view) {}
+  /// All of a buffer as the shape that the graph declares. Symbols must follow from others.
+  Arg(const DeviceBuffer &buffer) : kind(Kind::Tensor) {
+    view.data = buffer.data();
+    view.rank = -1;
+    bytes = buffer.size();
+  }
+  Arg(double value) : kind(Kind::Real), real(value) {}
+  Arg(float value) : kind(Kind::Real), real(value) {}
+  Arg(int value) : kind(Kind::Integer), integer(value) {}
+  Arg(std::int64_t value) : kind(Kind::Integer), integer(value) {}
+  Arg(bool value) : kind(Kind::Integer), integer(value) {}
+
+  Kind kind;
+  double real = 0;
+  std::int64_t integer = 0;
+  std::size_t bytes = 0;  ///< of the buffer
+  TensorView view;
+};
+
+/// Values of the symbols: in the order in which the graph declares them, or by name.
+class FUSE_API Dims {
+ public:
+  Dims() = default;
+  Dims(std::initializer_list<std::int64_t> values) : values_(values) {}
+  Dims(std::vector<std::int64_t> values) : values_(std::move(values)) {}
+  Dims(Bindings by_name) : by_name_(std::move(by_name)) {}
+  Dims(std::initializer_list<std::pair<const std::string, std::int64_t>> by_name)
+      : by_name_(by_name) {}
+
+  const std::vector<std::int64_t> &values() const noexcept { return values_; }
+  const Bindings &by_name() const noexcept { return by_name_; }
+
+ private:
+  std::vector<std::int64_t> values_;
+  Bindings by_name_;
+};
+
+/// Scratch memory of one launch, at least workspace_bytes(dims), 256-byte aligned. Launches that
+/// may overlap in time need one each. `zeroed` promises that it holds zeros, or what a launch with
+/// the same sizes left in it; otherwise counters in it are cleared on the stream first.
+struct Workspace {
+  void *data = nullptr;  ///< null: the library keeps one for each (executable, stream)
+  std::size_t bytes = 0;
+  bool zeroed = false;
+};
+
+/// An operation that the caller runs: enqueue it on the stream. Pointers are of the device.
+struct ExternCall {
+  std::string_view name;
+  const TensorView *operands = nullptr;
+  std::size_t num_operands = 0;
+  const TensorView *results = nullptr;
+  std::size_t num_results = 0;
+  CUstream_st *stream = nullptr;
+};
+using ExternHandler = std::function<void(const ExternCall &call)>;
+
+struct LaunchOptions {
+  Workspace workspace;
+  ExternHandler run_extern;  ///< needed by graphs with extern ops
+  int device = 0;            ///< where neither the stream nor the thread has a context
+};
+
+struct BindOptions {
+  /// Bytes that every tensor's address will divide (16 at most), checked at each call.
+  int alignment = 16;
+  /// Strides in elements of the arguments that are not contiguous, by name.
+  std::map<std::string, std::vector<std::int64_t>> strides;
+  /// Context in which the Launcher will be called: of this stream, else the current one, else the
+  /// primary one of the device.
+  CUstream_st *stream = nullptr;
+  int device = 0;
+};
+
+/// An argument of an Executable.
+struct ArgumentInfo {
+  std::string name;
+  DType dtype = DType::F32;
+  Shape shape;
+  bool is_scalar = false;  ///< passed by value
+  int alignment = 0;       ///< bytes that the fastest variant wants the address to divide
+};
+
+class BoundLaunch;
+class ExecutableImpl;
+
+/// An Executable for fixed sizes. A value: const, usable from any thread, keeps what it needs
+/// alive. The call does not allocate, lock or wait, and may be captured in a CUDA graph.
+class FUSE_API Launcher {
+ public:
+  /// Arguments in order, inputs then outputs: addresses of tensors, and for scalars the address of
+  /// a value of the argument's dtype. A tensor of no elements may be null.
+  void operator()(CUstream_st *stream, std::initializer_list<const void *> arguments,
+                  const LaunchOptions &options = {}) const {
+    (*this)(stream, arguments.begin(), arguments.size(), options);
+  }
+  void operator()(CUstream_st *stream, const void *const *arguments, std::size_t count,
+                  const LaunchOptions &options = {}) const;
+
+  std::size_t workspace_bytes() const;
+
+ private:
+  friend class Executable;
+  Launcher(std::shared_ptr<const ExecutableImpl> owner, std::shared_ptr<const BoundLaunch> bound);
+
+  std::shared_ptr<const ExecutableImpl> owner_;
+  std::shared_ptr<const BoundLaunch> bound_;
+};
+
+class FUSE_API Executable {
+ public:
+  explicit Executable(std::shared_ptr<ExecutableImpl> impl);
+  ~Executable();
+  Executable(const Executable &) noexcept;
+  Executable(Executable &&) noexcept;
+  Executable &operator=(const Executable &) noexcept;
+  Executable &operator=(Executable &&) noexcept;
+
+  /// Runs on the stream, arguments in order: inputs then outputs. Symbols are solved from the
+  /// shapes and checked. The first call for other alignments or strides compiles a variant.
+  /// For Executor::Host the stream is null, addresses are of the host, and the call waits.
+  void launch(CUstream_st *stream, std::initializer_list<Arg> arguments,
+              const LaunchOptions &options = {}) const {
+    launch(stream, arguments.begin(), arguments.size(), options);
+  }
+  void launch(CUstream_st *stream, const Arg *arguments, std::size_t count,
+              const LaunchOptions &options = {}) const;
+
+  Launcher bind(const Dims &dims, const BindOptions &options = {}) const;
+
+  std::vector<ArgumentInfo> inputs() const;
+  std::vector<ArgumentInfo> outputs() const;
+  std::vector<std::string> symbols() const;
+  std::vector<std::vector<std::int64_t>> output_shapes(const Dims &dims) const;
+  std::size_t workspace_bytes(const Dims &dims) const;
+
+  /// "gpu", "host" or "none".
+  std::string_view executor() const;
+
+  std::vector<KernelReport> kernels(const Dims &dims) const;
+  std::vector<Decision> decisions() const;
+  std::string explain(const Dims &dims) const;
+
+  /// All compilations so far, each with what made it necessary.
+  std::vector<Compilation> compilations() const;
+
+ private:
+  std::shared_ptr<ExecutableImpl> impl_;
+};
+
+FUSE_END_NAMESPACE

@@ -1,0 +1,44 @@
+// What all builders share: see composite.h.
+#include "ir/composite.h"
+
+#include "ir/build.h"
+#include "ir/float_bits.h"
+#include "ir/format.h"
+#include "ir/op.h"
+
+namespace fuse {
+
+GraphData &composite_graph(std::string_view name, const Operand &x) {
+  if (x.kind() != Operand::Kind::Value || !x.value().valid())
+    fail_at(x.where(), ErrorCode::InvalidArgument, "{}: takes a value, not a literal", name);
+  return *x.value().graph();
+}
+
+void locate(GraphData &graph, std::size_t first, SourceLocation where) {
+  if (where.line == 0) return;
+  for (std::size_t i = first; i < graph.size(); ++i)
+    graph.locations[static_cast<NodeId>(i)] = where;
+}
+
+void rethrow_as(std::string_view name, const Error &error, SourceLocation where) {
+  fail_at(where, error.code(), "{}: {}", name, error.what());
+}
+
+Value to_compute_type(Value x) {
+  if (!is_float(x.dtype()))
+    fail(ErrorCode::DType, "takes floats, not {}; cast it first",
+         type_string(*x.graph(), x.index()));
+  return cast(x, compute_type(x.dtype()));
+}
+
+Operand element_count(Value x, const std::vector<int> &axes, bool keep) {
+  Dim count = 1;
+  for (int a : axes) count = count * x.shape()[normalize_axis("mean", a, x.rank(), {})];
+  if (count.is_static()) return static_cast<double>(count.value());
+  // A sum of ones over the same axes: it joins the kernel of the reduction beside it.
+  GraphData &g = *x.graph();
+  Value ones = g.value(build_constant(g, int_literal(DType::I64, 1), x.shape()));
+  return cast(sum(ones, axes, keep), x.dtype());
+}
+
+}  // namespace fuse

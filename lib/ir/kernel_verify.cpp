@@ -1,0 +1,477 @@
+// Invariants of a kernel. Every consumer may rely on them; the first broken one is reported.
+//
+//   1  32 to 1024 threads in whole warps, 1 to 16 blocks in a cluster, 32- or 64-bit offsets
+//   2  names are identifiers, unique among buffers, dims, layouts and values (a value may have
+//      none); no symbol has the name of a dim
+//   3  buffers stand in the order inputs and scalars, outputs, workspace; extents use symbols only
+//   4  a dim is in at most one axis of a layout; an axis has dims and digits
+//   5  a vec digit is the last of its axis
+//   6  cta, thread, reg and vec extents are constants, strides of cta and thread too
+//   7  thread digits are disjoint and within the block, cta digits within the cluster
+//   8  the part of a thread digit below a warp is a power of two
+//   9  grid digits of a layout nest; the spans of all are comparable (grid_size)
+//  10  a layout has at most 4096 slots
+//  11  an aligned axis has a vec digit of a power of two; its base uses unaligned other axes
+//  12  a loop has one extent in all layouts
+//  13  a statement other than `in` stands in a layout; operands are values of that layout
+//  14  a value is defined once, before its uses and in their scope; the result of a looped reduce
+//      comes into scope after the outermost `for` that binds a digit of its axes
+//  15  numbers of operands and results, and dtypes, are those of ops.def and monoids.def
+//  16  KernelValue::dims is the dependence of the value
+//  17  an index uses dims of the layout whose loops are bound, and integer values
+//  18  a vector access is a power of two of at most 32 bytes, divides the vec digit of an axis that
+//      the offset advances in by 1
+//  19  guards are bool; inputs and scalars are not stored; a buffer that is both loaded and stored
+//      is coherent
+//  20  reduced dims are whole axes, available, and the operands depend on each
+//  21  a scanned axis has digits loop . thread . reg . vec only, at most one of each but reg
+//  22  a move keeps the dims of its operand: both layouts have them, available; its shared offset
+//      uses no values
+//  23  `for` names a loop digit of the layout that is not bound yet
+//  24  a last_block counter is u32 workspace, its offset the same for the whole block; it stands
+//      outside loops, and no reduction in it spans a cluster
+#include "ir/kernel_verify.h"
+#include "ir/op.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace fuse {
+
+namespace {
+
+std::string_view to_string(StmtKind kind) {
+  constexpr std::string_view kNames[] = {"const", "index",  "compute", "load",
+                                         "store", "reduce", "scan",    "move",
+                                         "keep",  "for",    "in",      "last_block"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+class Verifier {
+ public:
+  explicit Verifier(const Kernel &kernel)
+      : k_(kernel),
+        visible_(kernel.values.size()),
+        defined_(kernel.values.size()),
+        is_literal_(kernel.values.size()),
+        loaded_(kernel.buffers.size()),
+        stored_(kernel.buffers.size()) {}
+
+  void verify() {
+    verify_body(k_.body);
+    for (ValueId v = 0; v < k_.values.size(); ++v)
+      require(defined_[v], k_, "value " + k_.values[v].name, "no statement defines it");
+    for (BufferId b = 0; b < k_.buffers.size(); ++b)
+      require(!loaded_[b] || !stored_[b] || k_.buffers[b].coherent, k_,
+              "buffer " + k_.buffers[b].name, "it is loaded and stored, but not coherent");
+  }
+
+ private:
+  template <class... Args>
+  void check(bool condition, fmt::format_string<Args...> format, Args &&...args) const {
+    if (!condition) require(false, k_, place(), format, std::forward<Args>(args)...);
+  }
+
+  std::string place() const {
+    const Stmt &s = *stmt_;
+    std::string text(to_string(s.kind));
+    for (ValueId v : s.results)
+      if (v < k_.values.size()) text += " %" + k_.values[v].name;
+    if (s.kind == StmtKind::Store && s.buffer < k_.buffers.size())
+      text += " %" + k_.buffers[s.buffer].name;
+    return text;
+  }
+
+  const Layout &layout() const { return k_.layouts[layout_]; }
+
+  void verify_body(const std::vector<Stmt> &body) {
+    for (const Stmt &s : body) {
+      stmt_ = &s;
+      verify_statement(s);
+    }
+  }
+
+  void verify_statement(const Stmt &s) {
+    check(s.kind == StmtKind::In || layout_ != kNone, "it stands in no layout");
+    verify_operands(s);
+    switch (s.kind) {
+      case StmtKind::Constant:
+        check_counts(s, 0, 1);
+        check(k_.values[s.results[0]].dtype == s.literal.dtype, "the literal has another dtype");
+        break;
+      case StmtKind::Position:
+        check_counts(s, 0, 1);
+        check(is_signed_int(k_.values[s.results[0]].dtype), "an index is a signed integer");
+        break;
+      case StmtKind::Compute:
+        verify_compute(s);
+        break;
+      case StmtKind::Load:
+      case StmtKind::Store:
+        verify_access(s);
+        break;
+      case StmtKind::Reduce:
+        verify_fold(s);
+        verify_reduce(s);
+        break;
+      case StmtKind::Scan:
+        verify_fold(s);
+        verify_scan(s);
+        break;
+      case StmtKind::Move:
+        verify_move(s);
+        break;
+      case StmtKind::Keep:
+        check_counts(s, 1, 1);
+        check(dtype_of(s.results[0]) == dtype_of(s.operands[0]), "its dtype is not the operand's");
+        break;
+      case StmtKind::For:
+        verify_for(s);
+        break;
+      case StmtKind::In:
+        verify_in(s);
+        break;
+      case StmtKind::LastBlock:
+        verify_last_block(s);
+        break;
+    }
+    define_results(s);
+  }
+
+  // --- Values ------------------------------------------------------------------------------------
+
+  DType dtype_of(ValueId v) const { return k_.values[v].dtype; }
+
+  void verify_use(ValueId v) const {
+    check(v < k_.values.size(), "operand {} is out of range", v);
+    check(visible_[v], "%{} is not in scope here", k_.values[v].name);
+    check(k_.values[v].layout == layout_, "%{} is a value of another layout", k_.values[v].name);
+  }
+
+  void verify_operands(const Stmt &s) {
+    for (ValueId v : s.operands) verify_use(v);
+    for (ValueId v : s.index.values()) {
+      verify_use(v);
+      check(is_int(dtype_of(v)), "%{} is no integer, but part of an index", k_.values[v].name);
+    }
+    for (DimId d : s.index.dims()) {
+      check(d < k_.dims.size(), "dim {} is out of range", d);
+      check(is_available(layout(), d),
+            "dim {} is not available: it is not in the layout, or its "
+            "loop is not bound",
+            k_.dims[d].name);
+    }
+    if (s.guard == kNone) return;
+    verify_use(s.guard);
+    check(is_bool(dtype_of(s.guard)), "the guard is no bool");
+  }
+
+  void check_counts(const Stmt &s, int operands, int results) const {
+    check(s.operands.size() == static_cast<std::size_t>(operands), "it has {} operands, not {}",
+          s.operands.size(), operands);
+    check(s.results.size() == static_cast<std::size_t>(results), "it has {} results, not {}",
+          s.results.size(), results);
+    for (ValueId v : s.results) {
+      check(v < k_.values.size(), "result {} is out of range", v);
+      check(!defined_[v], "%{} is defined twice", k_.values[v].name);
+    }
+  }
+
+  void define_results(const Stmt &s) {
+    stmt_ = &s;
+    if (s.results.empty()) return;
+    std::vector<DimId> dims = dependence(k_, s);
+    for (ValueId v : s.results) {
+      const KernelValue &value = k_.values[v];
+      check(value.dims == dims, "%{} does not have the dims that it depends on", value.name);
+      check(value.layout == (s.kind == StmtKind::Move ? s.layout : layout_),
+            "%{} is noted in another layout", value.name);
+      defined_[v] = true;
+      is_literal_[v] = s.kind == StmtKind::Constant;
+      if (std::size_t level = level_of(s); level < pending_.size())
+        pending_[level].push_back(v);
+      else
+        make_visible(v);
+    }
+  }
+
+  void make_visible(ValueId v) {
+    visible_[v] = true;
+    if (!scopes_.empty()) scopes_.back().push_back(v);
+  }
+
+  /// Nesting level of the outermost `for` after which the results are complete; loops_.size() if
+  /// they are complete at once.
+  std::size_t level_of(const Stmt &s) const {
+    std::size_t level = loops_.size();
+    if (s.kind != StmtKind::Reduce) return level;
+    for (std::uint32_t a : axes_of(layout(), s.axes))
+      for (const Digit &d : layout().axes[a].digits)
+        if (d.kind == DigitKind::Loop)
+          level = std::min<std::size_t>(
+              level, static_cast<std::size_t>(std::find(loops_.begin(), loops_.end(), d.name) -
+                                              loops_.begin()));
+    return level;
+  }
+
+  /// The loops of the dim's axis, and of the axes that its alignment refers to, are bound.
+  bool is_available(const Layout &layout, DimId dim) const {
+    std::uint32_t a = axis_of(layout, dim);
+    if (a == kNone) return false;
+    for (const Digit &d : layout.axes[a].digits)
+      if (d.kind == DigitKind::Loop &&
+          std::find(loops_.begin(), loops_.end(), d.name) == loops_.end())
+        return false;
+    const AlignTo &align = layout.axes[a].align;
+    if (align.buffer == kNone) return true;
+    std::vector<DimId> base = align.base.dims();
+    return std::all_of(base.begin(), base.end(), [&](DimId d) { return is_available(layout, d); });
+  }
+
+  // --- Statements --------------------------------------------------------------------------------
+
+  void verify_compute(const Stmt &s) const {
+    const OpInfo &op = info(s.op);
+    check(op.is_elementwise(), "{} is no elementwise operation", op.text);
+    bool binary = op.kind == OpKind::Binary || op.kind == OpKind::Compare;
+    check_counts(s, op.kind == OpKind::Ternary ? 3 : binary ? 2 : 1, 1);
+    DType result = dtype_of(s.results[0]);
+    if (op.kind == OpKind::Convert) {
+      check(s.op != Op::Bitcast || size_of(result) == size_of(dtype_of(s.operands[0])),
+            "bitcast of {} to {}: sizes differ", to_string(dtype_of(s.operands[0])),
+            to_string(result));
+      return;
+    }
+    std::size_t first = s.op == Op::Select ? 1 : 0;
+    check(first == 0 || is_bool(dtype_of(s.operands[0])), "the condition of select is no bool");
+    DType common = first_dtype(s, first);
+    for (std::size_t i = first; i < s.operands.size(); ++i) {
+      ValueId v = s.operands[i];
+      bool literal = is_literal_[v] && dtype_of(v) == compute_type(common);
+      check(dtype_of(v) == common || literal, "operands of {} are {} and {}", op.text,
+            to_string(common), to_string(dtype_of(v)));
+    }
+    check(accepts(op.types, common), "{} takes {}, not {}", op.text, describe(op.types),
+          to_string(common));
+    DType natural = natural_dtype(k_, is_literal_, s);
+    bool literals_only = std::all_of(s.operands.begin() + static_cast<std::ptrdiff_t>(first),
+                                     s.operands.end(), [&](ValueId v) { return is_literal_[v]; });
+    check(result == natural ||
+              (literals_only && !is_bool(natural) && compute_type(result) == natural),
+          "{} gives {}, not {}", op.text, to_string(natural), to_string(result));
+  }
+
+  /// Dtype of the operands that are not literals.
+  DType first_dtype(const Stmt &s, std::size_t first) const {
+    for (std::size_t i = first; i < s.operands.size(); ++i)
+      if (!is_literal_[s.operands[i]]) return dtype_of(s.operands[i]);
+    return dtype_of(s.operands[first]);
+  }
+
+  void verify_access(const Stmt &s) {
+    bool is_load = s.kind == StmtKind::Load;
+    check_counts(s, is_load ? 0 : 1, is_load ? 1 : 0);
+    check(s.buffer < k_.buffers.size(), "buffer {} is out of range", s.buffer);
+    const Buffer &b = k_.buffers[s.buffer];
+    (is_load ? loaded_ : stored_)[s.buffer] = true;
+    bool read_only = b.role == BufferRole::Input || b.role == BufferRole::Scalar;
+    check(is_load || !read_only, "%{} is an input", b.name);
+    DType dtype = dtype_of(is_load ? s.results[0] : s.operands[0]);
+    check(dtype == b.dtype, "%{} holds {}, not {}", b.name, to_string(b.dtype), to_string(dtype));
+    check(b.role != BufferRole::Scalar || s.index.is_constant(0), "a scalar is loaded at 0");
+    check_width(s, s.vector, layout_, b.dtype);
+  }
+
+  void check_width(const Stmt &s, int width, LayoutId in, DType dtype) const {
+    check(width >= 1 && std::has_single_bit(static_cast<unsigned>(width)) &&
+              static_cast<std::size_t>(width) * size_of(dtype) <= 32,
+          "vectors of {} {} are no power of two of at most 32 bytes", width, to_string(dtype));
+    check(width == 1 || vector_axis(k_.layouts[in], s.index, width) != kNone,
+          "no vec digit that {} divides advances {} by 1", width, to_string(k_, s.index));
+  }
+
+  void verify_fold(const Stmt &s) const {
+    check_counts(s, num_operands(s.monoid), num_results(s.monoid));
+    DType t = dtype_of(s.operands[0]);
+    for (std::size_t i = 0; i < s.results.size(); ++i) {
+      DType expected = i < s.operands.size() ? dtype_of(s.operands[i]) : t;
+      check(dtype_of(s.results[i]) == expected, "result {} of {} is {}, not {}", i,
+            fuse::to_string(s.monoid), to_string(expected), to_string(dtype_of(s.results[i])));
+    }
+    switch (s.monoid) {
+      case Monoid::Sum:
+      case Monoid::Prod:
+        check(is_int(t) || t == DType::F32 || t == DType::F64,
+              "{} folds integers, f32 or f64, not {}", fuse::to_string(s.monoid), to_string(t));
+        break;
+      case Monoid::Max:
+      case Monoid::Min:
+        break;
+      case Monoid::Any:
+      case Monoid::All:
+        check(is_bool(t), "{} folds bool, not {}", fuse::to_string(s.monoid), to_string(t));
+        break;
+      case Monoid::ArgMax:
+      case Monoid::ArgMin:
+        check(dtype_of(s.operands[1]) == DType::I64, "the position is not i64");
+        break;
+      case Monoid::Welford:
+      case Monoid::Online:
+        check(t == DType::F32 || t == DType::F64, "{} folds f32 or f64, not {}",
+              fuse::to_string(s.monoid), to_string(t));
+        check(s.operands.size() == 1 || dtype_of(s.operands[1]) == t, "operands differ in dtype");
+        break;
+    }
+    verify_axes(s);
+  }
+
+  void verify_axes(const Stmt &s) const {
+    check(!s.axes.empty(), "it folds no dims");
+    std::vector<DimId> depends;
+    for (ValueId v : s.operands)
+      depends.insert(depends.end(), k_.values[v].dims.begin(), k_.values[v].dims.end());
+    for (DimId d : s.axes) {
+      check(d < k_.dims.size() && is_available(layout(), d),
+            "a folded dim is not in the layout, or its loop is not bound");
+      const std::vector<DimId> &whole = layout().axes[axis_of(layout(), d)].dims;
+      auto is_in = [](const std::vector<DimId> &dims) {
+        return [&](DimId x) { return std::find(dims.begin(), dims.end(), x) != dims.end(); };
+      };
+      check(std::all_of(whole.begin(), whole.end(), is_in(s.axes)),
+            "it folds {}, which is a part of an axis", k_.dims[d].name);
+      check(std::any_of(whole.begin(), whole.end(), is_in(depends)), "no operand depends on {}",
+            k_.dims[d].name);
+    }
+  }
+
+  void verify_reduce(const Stmt &s) const {
+    if (!in_last_block_) return;
+    for (std::uint32_t a : axes_of(layout(), s.axes))
+      for (const Digit &d : layout().axes[a].digits)
+        check(d.kind != DigitKind::Cta || d.extent.is_constant(1),
+              "a reduction over a cluster in last_block waits for blocks that do not come");
+  }
+
+  void verify_scan(const Stmt &s) const {
+    std::vector<std::uint32_t> axes = axes_of(layout(), s.axes);
+    check(axes.size() == 1, "it scans more than one axis");
+    check(num_operands(s.monoid) == 1 && num_results(s.monoid) == 1, "{} has no scan",
+          fuse::to_string(s.monoid));
+    auto rank = [](DigitKind kind) {
+      return kind == DigitKind::Loop ? 0 : kind == DigitKind::Thread ? 1 : 2;
+    };
+    int last = -1;
+    for (const Digit &d : layout().axes[axes[0]].digits) {
+      bool in_block =
+          (d.kind != DigitKind::Grid && d.kind != DigitKind::Cta) || d.extent.is_constant(1);
+      check(in_block && (rank(d.kind) > last || rank(d.kind) == 2),
+            "a scanned axis has digits loop . thread . reg . vec");
+      last = in_block && d.extent.is_constant(1) ? last : rank(d.kind);
+    }
+  }
+
+  void verify_move(const Stmt &s) const {
+    check_counts(s, 1, 1);
+    check(dtype_of(s.results[0]) == dtype_of(s.operands[0]), "its dtype is not the operand's");
+    check(s.layout < k_.layouts.size(), "layout {} is out of range", s.layout);
+    check(s.index.values().empty(), "the shared offset uses a value");
+    for (DimId d : k_.values[s.operands[0]].dims)
+      check(is_available(k_.layouts[s.layout], d),
+            "dim {} of the operand is not available in layout {}", k_.dims[d].name,
+            k_.layouts[s.layout].name);
+    for (DimId d : s.index.dims())
+      check(is_available(k_.layouts[s.layout], d), "dim {} is not available in layout {}",
+            k_.dims[d].name, k_.layouts[s.layout].name);
+    check_width(s, s.vector, layout_, dtype_of(s.operands[0]));
+    check_width(s, s.read_vector, s.layout, dtype_of(s.operands[0]));
+  }
+
+  // --- Scopes ------------------------------------------------------------------------------------
+
+  /// Runs the body in a scope of its own: what it defines ends with it.
+  void verify_scope(const std::vector<Stmt> &body) {
+    scopes_.emplace_back();
+    verify_body(body);
+    for (ValueId v : scopes_.back()) visible_[v] = false;
+    scopes_.pop_back();
+  }
+
+  void verify_for(const Stmt &s) {
+    check(loop_digit(layout(), s.loop), "layout {} has no loop {}", layout().name, s.loop);
+    check(std::find(loops_.begin(), loops_.end(), s.loop) == loops_.end(), "loop {} is bound",
+          s.loop);
+    loops_.push_back(s.loop);
+    pending_.emplace_back();
+    verify_scope(s.body);
+    std::vector<ValueId> complete = std::move(pending_.back());
+    pending_.pop_back();
+    loops_.pop_back();
+    for (ValueId v : complete) make_visible(v);
+  }
+
+  void verify_in(const Stmt &s) {
+    check(s.layout < k_.layouts.size(), "layout {} is out of range", s.layout);
+    LayoutId outer = layout_;
+    layout_ = s.layout;
+    verify_body(s.body);
+    layout_ = outer;
+  }
+
+  void verify_last_block(const Stmt &s) {
+    check(s.buffer < k_.buffers.size(), "buffer {} is out of range", s.buffer);
+    const Buffer &b = k_.buffers[s.buffer];
+    check(b.role == BufferRole::Workspace && b.dtype == DType::U32,
+          "counter %{} is no u32 workspace", b.name);
+    check(loops_.empty() && !in_last_block_, "it stands in a loop or in another last_block");
+    check(!s.count.uses(Atom::Kind::Dim) && !s.count.uses(Atom::Kind::Value),
+          "the number of blocks uses more than symbols");
+    check(s.index.values().empty() && is_uniform(s.index), "the counter differs within a block");
+    in_last_block_ = true;
+    verify_scope(s.body);
+    in_last_block_ = false;
+  }
+
+  /// The index has one value in a block: written over the digits of its axes, it uses those of the
+  /// grid alone.
+  bool is_uniform(const Index &index) const {
+    std::vector<const Digit *> digits;
+    Ranges ranges;
+    ranges.extent = [&](DimId d) -> std::optional<Index> { return digits[d]->extent; };
+    auto place = [&](const Atom &a) -> std::optional<Index> {
+      if (a.kind != Atom::Kind::Dim) return std::nullopt;
+      const Axis &axis = layout().axes[axis_of(layout(), a.id)];
+      Index position;
+      for (const Digit &d : axis.digits) {
+        position = position * d.extent + Index::dim(static_cast<DimId>(digits.size()));
+        digits.push_back(&d);
+      }
+      return position;
+    };
+    for (DimId d : index.dims()) {
+      const Axis &axis = layout().axes[axis_of(layout(), d)];
+      if (axis.dims.size() > 1 || axis.align.buffer != kNone) return false;
+    }
+    std::vector<DimId> used = substitute(index, place, ranges).dims();
+    return std::all_of(used.begin(), used.end(), [&](DimId d) {
+      return digits[d]->kind == DigitKind::Grid || digits[d]->extent.is_constant(1);
+    });
+  }
+
+  const Kernel &k_;
+  const Stmt *stmt_ = nullptr;
+  LayoutId layout_ = kNone;
+  bool in_last_block_ = false;
+  std::vector<std::string> loops_;             // bound, outermost first
+  std::vector<std::vector<ValueId>> pending_;  // per loop: results complete after it
+  std::vector<std::vector<ValueId>> scopes_;   // values that end with each open scope
+  std::vector<bool> visible_, defined_, is_literal_, loaded_, stored_;
+};
+
+}  // namespace
+
+void verify(const Kernel &kernel) {
+  verify_layouts(kernel);
+  Verifier(kernel).verify();
+}
+
+}  // namespace fuse

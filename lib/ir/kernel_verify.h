@@ -1,0 +1,25 @@
+// Shared by the two files of the kernel verifier: how a broken invariant is reported.
+#pragma once
+
+#include "ir/format.h"
+#include "ir/kernel.h"
+
+namespace fuse {
+
+/// Throws Error{Internal} "kernel name: place: message" unless the condition holds.
+template <class... Args>
+void require(bool condition, const Kernel &kernel, std::string_view place,
+             fmt::format_string<Args...> format, Args &&...args) {
+  if (condition) return;
+  std::string message;
+  append(message, format, std::forward<Args>(args)...);
+  fail(ErrorCode::Internal, "kernel {}: {}: {}", kernel.name, place, message);
+}
+
+/// Invariants of the signature, dims and layouts: 1 to 12 of the list in kernel_verify.cpp.
+void verify_layouts(const Kernel &kernel);
+
+/// Index as an error message shows it.
+std::string to_string(const Kernel &kernel, const Index &index);
+
+}  // namespace fuse

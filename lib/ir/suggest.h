@@ -1,0 +1,13 @@
+// "; did you mean softmax?" for a mistyped name.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fuse {
+
+/// Names the candidate nearest to the word, if one is near; else the empty text.
+std::string suggest(std::string_view word, const std::vector<std::string_view> &candidates);
+
+}  // namespace fuse

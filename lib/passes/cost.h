@@ -1,0 +1,70 @@
+// The cost model: the time of one kernel from what it does.
+//
+// A Work counts bytes, instructions and blocks. The planner estimates it from a set of nodes
+// (plan_group.h); the same function prices a Work that was counted from a scheduled Kernel, so an
+// estimate and an exact count differ in their input only. Rates and latencies are the Target's.
+//
+// Time is that of a closed queue: the resident blocks of an SM share the binding pipe, and each
+// block spends `off_pipe` elsewhere (latency, barriers) while only the others keep the pipe busy.
+#pragma once
+
+#include <fuse/graph.h>
+#include <fuse/target.h>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace fuse {
+
+enum class Pipe : std::uint8_t { Hbm, Fma, F64, Int, Mufu, Issue, Latency };
+inline constexpr std::size_t kNumPipes = 7;
+
+/// "hbm", "fma", ...
+std::string_view to_string(Pipe pipe);
+
+/// Instructions per evaluated element, and statements that the compiler sees.
+struct OpCost {
+  double fma = 0, f64 = 0, integer = 0, mufu = 0;
+  double statements = 1;
+
+  OpCost &operator+=(const OpCost &other);
+  OpCost operator*(double factor) const;
+};
+
+/// Cost of an elementwise, view or reduction op for operands of the dtype.
+OpCost op_cost(Op op, DType type);
+
+/// What a kernel does. Totals are for the whole grid.
+struct Work {
+  double hbm_bytes = 0;  // read and written in device memory, each once
+  double l2_bytes = 0;   // served by the L2 cache
+  OpCost ops;            // instructions
+  double accesses = 0;   // load and store instructions per thread, summed over threads
+
+  double blocks = 1;
+  int threads = 256;
+  int cluster = 1;
+  double registers = 32;  // per thread
+  int phases = 1;         // loads, and each reduction that the next depends on
+  bool finish = false;    // the last block folds partial results
+};
+
+struct Cost {
+  double seconds = 0;
+  std::array<double, kNumPipes> pipe_seconds{};  // each pipe alone, the whole machine busy
+  Pipe bound = Pipe::Latency;
+  double bytes = 0;       // of device memory
+  double efficiency = 1;  // of the binding pipe, on the SMs in use
+};
+
+/// Throughput of a queue that n customers circulate in: one served at a time for `service`, each
+/// away for `away` between services; as a share of the server's rate. Mean value analysis.
+double closed_queue_efficiency(int customers, double service, double away);
+
+/// Blocks of the Work that one SM holds at a time.
+int resident_blocks(const Work &work, const Target &target);
+
+Cost predict(const Work &work, const Target &target);
+
+}  // namespace fuse

@@ -1,0 +1,197 @@
+// The planner: value graph, greedy contraction, recomputation, and the Plan with its reasons.
+#include "ir/format.h"
+#include "passes/plan_merge.h"
+#include "passes/plan_recompute.h"
+
+#include <algorithm>
+#include <set>
+
+namespace fuse {
+
+namespace {
+
+constexpr double kMicro = 1e6;
+
+class Writer {
+ public:
+  Writer(const Graph &graph, const PlanGraph &values, GroupEvaluator &evaluator,
+         GroupOrder &order, const PlanGroups &groups)
+      : g_(graph.data()),
+        p_(values),
+        evaluator_(evaluator),
+        order_(order),
+        groups_(groups),
+        name_(groups.members.size()) {}
+
+  Plan write(const std::vector<RecomputeChoice> &choices) {
+    for (std::uint32_t g = 0; g < groups_.members.size(); ++g) add_step(g);
+    for (std::uint32_t g = 0; g < groups_.members.size(); ++g) explain_kernel(g);
+    explain_boundaries();
+    explain_stores(choices);
+    return std::move(plan_);
+  }
+
+ private:
+  void add_step(std::uint32_t group);
+  PlannedKernel make_kernel(std::uint32_t group);
+  void collect_operands(std::uint32_t group, PlanId v, std::set<NodeId> &nodes,
+                        std::set<NodeId> &reads) const;
+  void explain_kernel(std::uint32_t group);
+  void explain_boundaries();
+  void explain_boundary(std::uint32_t a, std::uint32_t b);
+  void explain_stores(const std::vector<RecomputeChoice> &choices);
+  void decide(std::string about, std::string chosen, std::string why, double gain = 0) {
+    plan_.decisions.push_back({std::move(about), std::move(chosen), std::move(why), gain});
+  }
+
+  const GraphData &g_;
+  const PlanGraph &p_;
+  GroupEvaluator &evaluator_;
+  GroupOrder &order_;
+  const PlanGroups &groups_;
+  std::vector<std::string> name_;  // by group; empty for opaque ops and for what vanished
+  Plan plan_;
+};
+
+std::string label(const GraphData &graph, NodeId node) {
+  auto it = graph.names.find(node);
+  return "%" + (it != graph.names.end() ? it->second : std::to_string(node));
+}
+
+void Writer::add_step(std::uint32_t group) {
+  const auto &members = groups_.members[group];
+  if (members.empty()) return;
+  PlanStep step;
+  const PlanValue &first = p_.values[members[0]];
+  if (first.kind == ValueKind::Input) return;
+  if (first.kind == ValueKind::Opaque) {
+    if (g_.node(first.node).op != Op::Extern) return;
+    step.is_extern = true;
+    step.extern_node = first.node;
+  } else {
+    step.kernel = plan_.kernels.size();
+    name_[group] = "k" + std::to_string(step.kernel);
+    plan_.kernels.push_back(make_kernel(group));
+  }
+  plan_.steps.push_back(step);
+}
+
+/// Adds the views, constants and loads between a value and its operands.
+void Writer::collect_operands(std::uint32_t group, PlanId v, std::set<NodeId> &nodes,
+                              std::set<NodeId> &reads) const {
+  auto operands = g_.operands(p_.values[v].node);
+  std::vector<NodeId> stack(operands.begin(), operands.end());
+  while (!stack.empty()) {
+    NodeId id = stack.back();
+    stack.pop_back();
+    PlanId operand = p_.value_of[id];
+    if (operand != kNoPlan) {
+      if (!groups_.holds(group, operand)) reads.insert(id);
+    } else if (nodes.insert(id).second) {
+      for (NodeId next : g_.operands(id)) stack.push_back(next);
+    }
+  }
+}
+
+PlannedKernel Writer::make_kernel(std::uint32_t group) {
+  PlannedKernel kernel;
+  std::set<NodeId> nodes, reads;
+  for (PlanId v : groups_.members[group]) {
+    NodeId id = p_.values[v].node;
+    if (p_.values[v].is_copy) reads.insert(id);
+    else {
+      nodes.insert(id);
+      collect_operands(group, v, nodes, reads);
+    }
+    if (groups_.writes(p_, group, v)) kernel.stores.push_back(id);
+  }
+  std::sort(kernel.stores.begin(), kernel.stores.end());
+  kernel.nodes.assign(nodes.begin(), nodes.end());
+  kernel.reads.assign(reads.begin(), reads.end());
+  Evaluation e = evaluator_.evaluate(groups_.members[group],
+                                     [&](PlanId v) { return groups_.writes(p_, group, v); });
+  kernel.name = name_[group];
+  kernel.seconds = e.cost.seconds;
+  kernel.bound = to_string(e.cost.bound);
+  return kernel;
+}
+
+void Writer::explain_kernel(std::uint32_t group) {
+  const auto &members = groups_.members[group];
+  if (name_[group].empty() || members.size() < 2) return;
+  double alone = 0;
+  for (PlanId v : members) alone += evaluator_.evaluate({{v}}).cost.seconds;
+  double gain = alone - groups_.seconds[group];
+  std::string why;
+  append(why, "one kernel for each of its {} operations would take {:.1f} us", members.size(),
+         alone * kMicro);
+  decide("kernel " + name_[group], "one kernel", std::move(why), gain);
+}
+
+void Writer::explain_boundaries() {
+  for (std::uint32_t g = 0; g < groups_.members.size(); ++g) {
+    if (name_[g].empty()) continue;
+    std::set<std::uint32_t> producers;
+    for (PlanId v : groups_.members[g])
+      for (const PlanEdge &e : p_.edges(v))
+        if (!groups_.holds(g, e.from)) producers.insert(groups_.owner[e.from]);
+    for (std::uint32_t producer : producers)
+      if (!name_[producer].empty()) explain_boundary(producer, g);
+  }
+}
+
+void Writer::explain_boundary(std::uint32_t a, std::uint32_t b) {
+  std::vector<PlanId> both;
+  std::set_union(groups_.members[a].begin(), groups_.members[a].end(), groups_.members[b].begin(),
+                 groups_.members[b].end(), std::back_inserter(both));
+  Evaluation merged = evaluator_.evaluate(both);
+  std::string about = "boundary " + name_[a] + "/" + name_[b];
+  if (!merged.legal()) return decide(about, "two kernels", std::string(describe(merged.reject)));
+  GroupId x = order_.group_of(groups_.members[a][0]), y = order_.group_of(groups_.members[b][0]);
+  if (order_.closes_cycle(x, y))
+    return decide(about, "two kernels", "what runs between them needs one and feeds the other");
+  double gain = merged.cost.seconds - groups_.seconds[a] - groups_.seconds[b];
+  std::string why;
+  append(why, "one kernel would take {:.1f} us, bound by {}", merged.cost.seconds * kMicro,
+         to_string(merged.cost.bound));
+  decide(about, "two kernels", std::move(why), gain);
+}
+
+void Writer::explain_stores(const std::vector<RecomputeChoice> &choices) {
+  std::vector<const RecomputeChoice *> by_value(p_.values.size());
+  for (const RecomputeChoice &c : choices) by_value[c.value] = &c;
+  for (PlanId v = 0; v < p_.values.size(); ++v) {
+    if (!p_.is_computed(v)) continue;
+    const PlanValue &value = p_.values[v];
+    std::string about = "store " + label(g_, value.node);
+    const RecomputeChoice *choice = by_value[v];
+    bool stored = groups_.is_stored(p_, v);
+    if (choice && choice->recomputed) {
+      std::string why;
+      append(why, "storing its {:.0f} bytes and reading them back would take longer", value.bytes);
+      decide(about, "recomputed", std::move(why), choice->gain_seconds);
+    } else if (stored && value.must_store) {
+      decide(about, "stored", "an output, an operand of an opaque operation, or marked to be kept");
+    } else if (stored && choice) {
+      std::string why = choice->why.empty() ? "its readers would take longer to compute it again"
+                                            : choice->why;
+      decide(about, "stored", std::move(why), choice->gain_seconds);
+    } else if (stored) {
+      decide(about, "stored", "another kernel reads it, and reductions are not computed twice");
+    }
+  }
+}
+
+}  // namespace
+
+Plan plan(const Graph &graph, const Target &target, const LowerOptions &options) {
+  PlanGraph values = build_plan_graph(graph.data(), options);
+  GroupEvaluator evaluator(values, target);
+  GroupOrder order(values);
+  merge_groups(values, evaluator, order);
+  PlanGroups groups(values, order);
+  std::vector<RecomputeChoice> choices = choose_recomputation(values, evaluator, groups);
+  return Writer(graph, values, evaluator, order, groups).write(choices);
+}
+
+}  // namespace fuse

@@ -1,0 +1,92 @@
+// The value graph that the planner partitions.
+//
+// Its values are what a kernel may have to compute or load: inputs, results of opaque ops,
+// pointwise operations (gather, pad and concat among them) and reductions. Broadcast, reshape,
+// transpose, slice and flip are index maps on the edges between values, unless their result itself
+// must lie in memory. Constants and iota are part of whoever uses them. A value's domain is the
+// set of atoms that it iterates over, after unification.
+#pragma once
+
+#include "ir/graph_data.h"
+#include "passes/cost.h"
+#include "passes/passes.h"
+#include "passes/plan_dims.h"
+
+#include <span>
+
+namespace fuse {
+
+using PlanId = std::uint32_t;  // into PlanGraph::values; operands precede users
+using DomainId = std::uint32_t;
+inline constexpr std::uint32_t kNoPlan = UINT32_MAX;
+
+enum class ValueKind : std::uint8_t { Input, Opaque, Pointwise, Reduction };
+
+/// One operand of a value.
+struct PlanEdge {
+  PlanId from = kNoPlan;
+  NodeId view = kNoNode;  // the node that the user names: names the index map
+  DomainId changed = 0;   // atoms of `from` that the index map replaces; 0: none
+  double bytes = 0;       // of `from` that the user reads
+  double elements = 0;    // of the view
+};
+
+struct PlanValue {
+  NodeId node = kNoNode;
+  ValueKind kind = ValueKind::Pointwise;
+  bool must_store = false;  // an output, an operand of an opaque op, or marked to be kept
+  bool inner = false;       // Reduction: folds the innermost axis of its operand
+  bool is_copy = false;     // an input that is an output
+  DomainId domain = 0;      // iterated over; a reduction's includes what it folds
+  DomainId folded = 0;      // Reduction: the atoms folded
+  double elements = 0;      // iterations
+  double bytes = 0;         // of the result
+  OpCost cost;              // per iteration
+  std::uint32_t first_edge = 0, num_edges = 0;
+  std::uint32_t first_user = 0, num_users = 0;
+};
+
+/// A set of atoms, ascending, and the number of positions it spans. Domain 0 is empty.
+struct AtomSet {
+  AtomList atoms;
+  double size = 1;
+};
+
+struct PlanGraph {
+  std::vector<PlanValue> values;
+  std::vector<PlanEdge> edge_pool;
+  std::vector<PlanId> user_pool;
+  std::vector<AtomSet> domains;
+  std::vector<PlanId> value_of;  // by node; kNoPlan for views, constants and dead nodes
+  std::size_t num_symbols = 0;
+
+  std::span<const PlanEdge> edges(PlanId v) const {
+    return {edge_pool.data() + values[v].first_edge, values[v].num_edges};
+  }
+  /// Distinct users, ascending.
+  std::span<const PlanId> users(PlanId v) const {
+    return {user_pool.data() + values[v].first_user, values[v].num_users};
+  }
+  bool is_computed(PlanId v) const {
+    return values[v].kind == ValueKind::Pointwise || values[v].kind == ValueKind::Reduction;
+  }
+  bool is_subset(DomainId a, DomainId b) const;
+  bool intersects(DomainId a, DomainId b) const;
+};
+
+/// Values of all symbols for predictions: as given, else 4,096 within the symbol's bounds.
+Bindings expected_sizes(const GraphData &graph, const Bindings &given);
+
+PlanGraph build_plan_graph(const GraphData &graph, const LowerOptions &options);
+
+/// The node whose memory holds the elements of `node` in the same order: reshapes left out.
+NodeId memory_root(const GraphData &graph, NodeId node);
+
+/// Nodes whose elements must lie in memory: memory roots of outputs and of operands of opaque ops,
+/// and marked nodes; dead nodes demand nothing.
+std::vector<bool> nodes_in_memory(const GraphData &graph, const std::vector<bool> &live);
+
+/// Nodes that outputs reach.
+std::vector<bool> live_nodes(const GraphData &graph);
+
+}  // namespace fuse

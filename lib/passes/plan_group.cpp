@@ -1,0 +1,319 @@
+// Legality of a group of values, and the features that its Work is made from.
+#include "passes/plan_group.h"
+
+#include "ir/op.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fuse {
+
+namespace {
+
+// Intermediate tensors up to this share of the L2 cache are taken to stay there between kernels.
+constexpr double kL2Share = 0.25;
+
+// A value that does not vary along the innermost digit of a thread is computed once for all of its
+// positions; a thread holds this many.
+constexpr double kInvariantShare = 1.0 / 8;
+
+constexpr double kPointerBytes = 8;
+
+// Threads of a block where nothing asks for more, and elements of each, 16 bytes of a 16-bit type.
+constexpr int kBlockThreads = 256;
+constexpr double kThreadElements = 8;
+
+// A row is kept on chip: at most this many elements and bytes in a block, and elements a thread.
+constexpr double kMaxBlockRow = 65536;
+constexpr double kMaxBlockBytes = 200 << 10;
+constexpr double kRowElementsPerThread = 32;
+
+constexpr double kBaseRegisters = 24;
+
+}  // namespace
+
+struct GroupEvaluator::Features {
+  DomainId space = 0;   // iterated over by the kernel
+  DomainId folded = 0;  // by its reductions
+  bool has_reduction = false;
+  bool inner = false;     // the reductions fold the innermost axis
+  bool reexpands = false;  // results are read again over the folded dims
+  int levels = 0;         // reductions one after another
+  double results = 1;     // of the largest reduction
+  OpCost ops;
+  double body = 0;       // statements for one element
+  double hbm = 0, l2 = 0;
+  double row_reads = 0;  // bytes read over the folded dims
+  std::size_t reads = 0, writes = 0;
+};
+
+std::string_view describe(Reject reject) {
+  switch (reject) {
+    case Reject::None: return "legal";
+    case Reject::Domain: return "no iteration space holds both";
+    case Reject::RemappedResult: return "a reduction would be read at other positions than its own";
+    case Reject::TooManyMaps: return "a value would be computed at more than 4 index maps";
+    case Reject::MixedReductions: return "they reduce over different dims";
+    case Reject::Statements: return "together they exceed 4096 statements";
+    case Reject::Parameters: return "together they exceed the parameter space";
+  }
+  return "";
+}
+
+bool may_mix_row_and_column_reductions() { return false; }
+
+GroupEvaluator::GroupEvaluator(const PlanGraph &graph, const Target &target)
+    : p_(graph),
+      target_(target),
+      stamp_(graph.values.size()),
+      read_stamp_(graph.values.size()),
+      read_bytes_(graph.values.size()),
+      view_stamp_(graph.value_of.size()),
+      scratch_(graph.values.size()) {}
+
+Evaluation GroupEvaluator::evaluate(std::span<const PlanId> values, const Writes &writes) {
+  ++evaluations_;
+  ++epoch_;
+  for (PlanId v : values) {
+    stamp_[v] = epoch_;
+    scratch_[v] = {};
+  }
+  Features f;
+  Evaluation result;
+  find_writes(values, writes, f);
+  result.reject = find_space(values, f);
+  if (result.legal()) result.reject = find_reductions(values, f);
+  if (result.legal()) result.reject = count_maps(values, f);
+  if (!result.legal()) return result;
+  count_reads(values, f);
+  count_ops(values, f);
+
+  double parameters = kPointerBytes * static_cast<double>(f.reads + f.writes + p_.num_symbols);
+  if (parameters > static_cast<double>(target_.parameter_bytes)) result.reject = Reject::Parameters;
+  double row = f.reexpands ? p_.domains[f.folded].size : 1;
+  double slots = std::ceil(row / (target_.max_threads_per_block * 8.0));
+  result.statements = f.body * std::clamp(slots, 1.0, kRowElementsPerThread);
+  if (result.statements > kMaxStatements && values.size() > 1) result.reject = Reject::Statements;
+  result.num_reads = f.reads;
+  result.num_writes = f.writes;
+  result.cost = predict(lay_out(f), target_);
+  return result;
+}
+
+void GroupEvaluator::find_writes(std::span<const PlanId> values, const Writes &writes,
+                                 Features &f) {
+  for (PlanId v : values) {
+    const PlanValue &value = p_.values[v];
+    bool written = value.must_store;
+    if (writes) {
+      written = writes(v);
+    } else {
+      auto users = p_.users(v);
+      written = written || !std::all_of(users.begin(), users.end(),
+                                        [&](PlanId u) { return is_member(u); });
+    }
+    scratch_[v].written = written;
+    if (!written) continue;
+    ++f.writes;
+    bool small = !value.must_store && value.bytes <= kL2Share * static_cast<double>(target_.l2_capacity);
+    (small ? f.l2 : f.hbm) += value.bytes;
+  }
+}
+
+/// Stored values and reductions span the kernel's space; everything else follows them.
+Reject GroupEvaluator::find_space(std::span<const PlanId> values, Features &f) {
+  auto anchors = [&](PlanId v) {
+    return scratch_[v].written || p_.values[v].kind == ValueKind::Reduction;
+  };
+  for (PlanId v : values) {
+    DomainId d = p_.values[v].domain;
+    if (anchors(v) && p_.domains[d].size > p_.domains[f.space].size) f.space = d;
+  }
+  for (PlanId v : values)
+    if (anchors(v) && !p_.is_subset(p_.values[v].domain, f.space)) return Reject::Domain;
+  return Reject::None;
+}
+
+Reject GroupEvaluator::find_reductions(std::span<const PlanId> values, Features &f) {
+  for (PlanId v : values) {
+    const PlanValue &value = p_.values[v];
+    Scratch &s = scratch_[v];
+    for (const PlanEdge &e : p_.edges(v)) {
+      if (!is_member(e.from)) continue;
+      s.depends = s.depends || scratch_[e.from].depends;
+      s.level = std::max(s.level, scratch_[e.from].level);
+    }
+    bool folds = value.kind == ValueKind::Reduction;
+    if (folds && f.has_reduction && value.folded != f.folded &&
+        !may_mix_row_and_column_reductions())
+      return Reject::MixedReductions;
+    if (folds) {
+      f.has_reduction = true;
+      f.folded = value.folded;
+      f.inner = f.inner || value.inner;
+      f.results = std::max(f.results, p_.domains[value.domain].size /
+                                          std::max(1.0, p_.domains[value.folded].size));
+      f.reexpands = f.reexpands || s.depends;
+      s.depends = true;
+      ++s.level;
+    }
+    f.levels = std::max(f.levels, s.level);
+  }
+  if (!f.has_reduction || f.reexpands) return Reject::None;
+  for (PlanId v : values)
+    if (p_.values[v].kind == ValueKind::Pointwise && scratch_[v].depends &&
+        p_.intersects(p_.values[v].domain, f.folded))
+      f.reexpands = true;
+  return Reject::None;
+}
+
+/// Follows index maps from users to operands: a value that is read through a map which replaces
+/// atoms is computed once more at that map; a reduction cannot be.
+Reject GroupEvaluator::count_maps(std::span<const PlanId> values, Features &) {
+  for (std::size_t i = values.size(); i-- > 0;) {
+    PlanId v = values[i];
+    Scratch &s = scratch_[v];
+    const PlanValue &value = p_.values[v];
+    if (s.written || value.kind == ValueKind::Reduction) {
+      s.maps = std::max(s.maps, 1);
+      s.evaluated = std::max(s.evaluated, value.elements);
+    }
+    if (value.kind == ValueKind::Reduction) {
+      const AtomList &folded = p_.domains[value.folded].atoms;
+      for (AtomId a : s.changed)
+        if (!std::binary_search(folded.begin(), folded.end(), a) &&
+            std::binary_search(p_.domains[value.domain].atoms.begin(),
+                               p_.domains[value.domain].atoms.end(), a))
+          return Reject::RemappedResult;
+      s.maps = 1;
+      s.evaluated = value.elements;
+      s.changed.clear();
+    }
+    if (s.maps > kMaxMaps) return Reject::TooManyMaps;
+    for (const PlanEdge &e : p_.edges(v)) {
+      if (!is_member(e.from)) continue;
+      Scratch &from = scratch_[e.from];
+      if (e.changed == 0) {
+        from.maps = std::max(from.maps, s.maps);
+        from.evaluated = std::max(from.evaluated, s.maps * p_.values[e.from].elements);
+      } else if (view_stamp_[e.view] != epoch_) {
+        view_stamp_[e.view] = epoch_;
+        from.maps += s.maps;
+        from.evaluated += s.maps * e.elements;
+      }
+      const AtomList &changed = p_.domains[e.changed].atoms;
+      from.changed.insert(from.changed.end(), changed.begin(), changed.end());
+      from.changed.insert(from.changed.end(), s.changed.begin(), s.changed.end());
+      std::sort(from.changed.begin(), from.changed.end());
+      from.changed.erase(std::unique(from.changed.begin(), from.changed.end()),
+                         from.changed.end());
+    }
+  }
+  return Reject::None;
+}
+
+void GroupEvaluator::count_reads(std::span<const PlanId> values, Features &f) {
+  double small = kL2Share * static_cast<double>(target_.l2_capacity);
+  for (PlanId v : values) {
+    for (const PlanEdge &e : p_.edges(v)) {
+      if (is_member(e.from)) continue;
+      const PlanValue &from = p_.values[e.from];
+      if (read_stamp_[e.from] != epoch_) {
+        read_stamp_[e.from] = epoch_;
+        read_bytes_[e.from] = 0;
+        ++f.reads;
+      }
+      if (view_stamp_[e.view] == epoch_) continue;
+      view_stamp_[e.view] = epoch_;
+      double bytes = std::min(e.bytes, from.bytes - read_bytes_[e.from]);
+      read_bytes_[e.from] += bytes;
+      bool cached = from.kind != ValueKind::Input && from.kind != ValueKind::Opaque &&
+                    from.bytes <= small;
+      (cached ? f.l2 : f.hbm) += bytes;
+      if (f.reexpands && p_.intersects(p_.values[v].domain, f.folded) &&
+          e.bytes >= p_.domains[f.space].size)
+        f.row_reads += bytes;
+    }
+  }
+}
+
+void GroupEvaluator::count_ops(std::span<const PlanId> values, Features &f) {
+  double space = p_.domains[f.space].size;
+  for (PlanId v : values) {
+    const Scratch &s = scratch_[v];
+    double evaluated = std::max(s.evaluated, space * kInvariantShare);
+    f.ops += p_.values[v].cost * evaluated;
+    f.body += std::max(1.0, p_.values[v].cost.statements) * std::max(1, s.maps);
+  }
+}
+
+// --- Layout estimate -----------------------------------------------------------------------------
+
+Work GroupEvaluator::lay_out(const Features &f) const {
+  double space = p_.domains[f.space].size;
+  Work work;
+  work.hbm_bytes = f.hbm;
+  work.l2_bytes = f.l2;
+  work.ops = f.ops;
+  work.threads = kBlockThreads;
+  work.registers = kBaseRegisters + kThreadElements;
+  work.accesses = space / kThreadElements * static_cast<double>(f.reads + f.writes);
+  work.blocks = std::ceil(space / (kBlockThreads * kThreadElements));
+  if (f.reexpands) lay_out_rows(f, work);
+  else if (f.has_reduction) lay_out_split(f, work);
+  return work;
+}
+
+/// Rows are read once and kept in registers of a block or a cluster where they fit, else read once
+/// more for every level of reductions.
+void GroupEvaluator::lay_out_rows(const Features &f, Work &work) const {
+  double row = std::max(1.0, p_.domains[f.folded].size);
+  double rows = std::max(1.0, p_.domains[f.space].size / row);
+  double row_bytes = f.row_reads / rows;
+  work.phases = 1 + f.levels;
+  if (row * 2 < kBlockThreads * kThreadElements) return;  // several rows a block
+  auto fits = [&](int cluster) {
+    return row / cluster <= kMaxBlockRow && row_bytes / cluster <= kMaxBlockBytes;
+  };
+  constexpr int kMaxRowCluster = 8;
+  int limit = std::min(target_.max_cluster, kMaxRowCluster);
+  int cluster = 1;
+  while (cluster < limit && !fits(cluster)) cluster *= 2;
+  if (!fits(cluster)) {
+    work.hbm_bytes += f.row_reads * f.levels;
+    cluster = 1;
+  }
+  while (cluster < limit && rows * cluster < target_.num_sms && row / cluster > kMaxBlockRow / 32)
+    cluster *= 2;
+  double threads = std::ceil(row / cluster / kRowElementsPerThread);
+  int rounded = 64;
+  while (rounded < threads && rounded < target_.max_threads_per_block) rounded *= 2;
+  double kept = std::max(1.0, row_bytes / (4 * row));
+  double elements = std::min(row / cluster / rounded, kMaxBlockRow / target_.max_threads_per_block);
+  work.threads = rounded;
+  work.cluster = cluster;
+  work.blocks = rows * cluster;
+  work.registers = std::min<double>(kBaseRegisters + elements * kept,
+                                    static_cast<double>(target_.registers_per_sm) / rounded);
+}
+
+/// Reductions whose results nobody reads over the folded dims: where too few blocks would own a
+/// result, the folded dims are split over the grid and the last block finishes.
+void GroupEvaluator::lay_out_split(const Features &f, Work &work) const {
+  constexpr double kColumns = 64;  // that a block of a column reduction owns
+  double row = std::max(1.0, p_.domains[f.folded].size);
+  double block = kBlockThreads * kThreadElements;
+  double owners = f.inner ? f.results * std::min(1.0, row / block) : f.results / kColumns;
+  owners = std::max(1.0, std::ceil(owners));
+  work.phases = 1 + f.levels;
+  work.blocks = owners;
+  double wanted = 4.0 * target_.num_sms;
+  double most = std::ceil(p_.domains[f.space].size / block);
+  if (owners >= target_.num_sms || most <= owners) return;
+  double splits = std::ceil(std::min(wanted, most) / owners);
+  work.blocks = owners * splits;
+  work.finish = true;
+  work.l2_bytes += 2 * splits * f.results * 4;  // partial results, f32
+}
+
+}  // namespace fuse

@@ -1,0 +1,93 @@
+// One group of values as a kernel: whether one kernel can compute it, and what that costs.
+//
+// Everything here is decided from the sets of atoms that values iterate over; what the scheduler
+// can lay out defines what is legal.
+#pragma once
+
+#include "passes/plan_graph.h"
+
+#include <functional>
+#include <string_view>
+
+namespace fuse {
+
+/// Why a set of values cannot be one kernel.
+enum class Reject : std::uint8_t {
+  None,
+  Domain,          // no iteration space holds all stored values and reductions
+  RemappedResult,  // a reduction is read at positions other than its own
+  TooManyMaps,     // a value would be computed at more than four index maps
+  MixedReductions, // reductions over different dims
+  Statements,      // more statements than compilers handle in linear time
+  Parameters,      // more arguments than the machine passes
+};
+std::string_view describe(Reject reject);
+
+struct Evaluation {
+  Reject reject = Reject::None;
+  Cost cost;
+  double statements = 0;
+  std::size_t num_reads = 0, num_writes = 0;
+
+  bool legal() const { return reject == Reject::None; }
+};
+
+/// True where the scheduler can fold over different sets of dims in one kernel: columns over rows
+/// beside rows, as a norm's backward wants.
+bool may_mix_row_and_column_reductions();
+
+/// Statements that one kernel may emit: body x slots. LLVM and ptxas are superlinear beyond.
+inline constexpr double kMaxStatements = 4096;
+
+/// Index maps at which one kernel may compute a value.
+inline constexpr int kMaxMaps = 4;
+
+/// Prices sets of values. Its scratch memory makes a call linear in the values and edges given.
+class GroupEvaluator {
+ public:
+  GroupEvaluator(const PlanGraph &graph, const Target &target);
+
+  /// Whether the group must write a value: nullptr means where someone outside the group uses it,
+  /// or it must be stored.
+  using Writes = std::function<bool(PlanId)>;
+
+  /// `values` ascending, all computed.
+  Evaluation evaluate(std::span<const PlanId> values, const Writes &writes = nullptr);
+
+  std::int64_t evaluations() const { return evaluations_; }
+
+ private:
+  struct Scratch {  // of one value of the group
+    bool written = false;
+    bool depends = false;   // on a reduction of the group
+    int level = 0;          // reductions that it depends on, one after another
+    int maps = 0;           // index maps at which it is computed
+    double evaluated = 0;   // elements
+    bool remapped = false;  // some of the maps replace atoms: `changed`
+    AtomList changed;
+  };
+  struct Features;
+
+  bool is_member(PlanId v) const { return stamp_[v] == epoch_; }
+  void find_writes(std::span<const PlanId> values, const Writes &writes, Features &f);
+  Reject find_space(std::span<const PlanId> values, Features &f);
+  Reject count_maps(std::span<const PlanId> values, Features &f);
+  Reject find_reductions(std::span<const PlanId> values, Features &f);
+  void count_reads(std::span<const PlanId> values, Features &f);
+  void count_ops(std::span<const PlanId> values, Features &f);
+  Work lay_out(const Features &f) const;
+  void lay_out_rows(const Features &f, Work &work) const;
+  void lay_out_split(const Features &f, Work &work) const;
+
+  const PlanGraph &p_;
+  const Target target_;
+  std::vector<std::uint32_t> stamp_;       // by value: epoch in which it is a member
+  std::vector<std::uint32_t> read_stamp_;  // by value
+  std::vector<double> read_bytes_;         // by value read
+  std::vector<std::uint32_t> view_stamp_;  // by node
+  std::vector<Scratch> scratch_;           // by value
+  std::uint32_t epoch_ = 0;
+  std::int64_t evaluations_ = 0;
+};
+
+}  // namespace fuse

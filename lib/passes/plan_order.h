@@ -1,0 +1,51 @@
+// A topological order of groups that survives contraction, after Pearce and Kelly.
+//
+// Every group has a rank; an edge goes from a lower rank to a higher one. Contracting two groups
+// searches only the ranks between theirs, and reorders only those.
+#pragma once
+
+#include "passes/plan_graph.h"
+
+#include <vector>
+
+namespace fuse {
+
+using GroupId = std::uint32_t;
+
+class GroupOrder {
+ public:
+  /// One group for each value, ranked as the values are.
+  explicit GroupOrder(const PlanGraph &graph);
+
+  GroupId group_of(PlanId v) const { return group_of_[v]; }
+  std::uint32_t rank(GroupId g) const { return rank_[g]; }
+  /// Values of a group, ascending.
+  const std::vector<PlanId> &members(GroupId g) const { return members_[g]; }
+  bool is_alive(GroupId g) const { return !members_[g].empty(); }
+  /// The group that holds the values of a contracted one.
+  GroupId find(GroupId g) const { return group_of_[first_[g]]; }
+
+  /// True if a path leads from one of the two groups through a third into the other.
+  bool closes_cycle(GroupId a, GroupId b);
+
+  /// Makes one group of two that close no cycle; returns the id that remains.
+  GroupId contract(GroupId a, GroupId b);
+
+  /// Living groups by rank.
+  std::vector<GroupId> sorted() const;
+
+ private:
+  bool reaches(GroupId from, GroupId to);
+
+  const PlanGraph &p_;
+  std::vector<GroupId> group_of_;
+  std::vector<std::vector<PlanId>> members_;
+  std::vector<PlanId> first_;       // by group: a value that it had at the start
+  std::vector<std::uint32_t> rank_;  // by group
+  std::vector<GroupId> at_;          // by rank
+  std::vector<std::uint32_t> stamp_;
+  std::uint32_t epoch_ = 0;
+  std::vector<GroupId> between_;  // found by the last search: behind `from`, before `to`
+};
+
+}  // namespace fuse

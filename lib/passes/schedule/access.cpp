@@ -1,0 +1,191 @@
+// Analyses of flat bodies.
+#include "passes/schedule/access.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace fuse {
+
+namespace {
+
+constexpr int kMaxAccessBytes = 16;
+
+Index extent_product(const Kernel &kernel, const std::vector<DimId> &dims) {
+  Index product = 1;
+  for (DimId d : dims) product = product * kernel.dims[d].extent;
+  return product;
+}
+
+double approximate(const Index &index, const Bindings &sizes) {
+  double sum = 0;
+  for (const Index::Term &t : index.terms()) {
+    double product = static_cast<double>(t.coefficient);
+    for (const Atom &a : t.atoms) {
+      auto it = sizes.find(a.symbol);
+      product *= it == sizes.end() ? 1024.0 : static_cast<double>(it->second);
+    }
+    sum += product;
+  }
+  return sum;
+}
+
+/// Whether every index of the body walks dims (outer, inner) as one.
+bool walks_as_one(const Domain &domain, const std::vector<Stmt> &body, DimId outer, DimId inner) {
+  for (const Stmt &s : body) {
+    auto a = s.index.coefficient_of(outer), b = s.index.coefficient_of(inner);
+    if (!a || !b || !(*a == *b * domain.dims[inner].extent)) return false;
+  }
+  return true;
+}
+
+/// Groups of dims to join, in order; most hold one dim.
+std::vector<std::vector<DimId>> dim_groups(const Domain &domain, const std::vector<Stmt> &body) {
+  std::vector<std::vector<DimId>> groups;
+  for (bool reduced : {false, true}) {
+    bool open = false;
+    for (DimId d = 0; d < domain.dims.size(); ++d) {
+      if (domain.is_reduced(d) != reduced) continue;
+      bool joins = open && walks_as_one(domain, body, groups.back().back(), d);
+      if (joins)
+        groups.back().push_back(d);
+      else
+        groups.push_back({d});
+      open = true;
+    }
+  }
+  // By their first dim: the order of the domain.
+  std::sort(groups.begin(), groups.end());
+  return groups;
+}
+
+/// The dim's value within the joined dim.
+Index part_of(const Domain &domain, const std::vector<DimId> &group, std::size_t i, DimId joined,
+              const Ranges &ranges) {
+  Index inner = 1;
+  for (std::size_t k = i + 1; k < group.size(); ++k) inner = inner * domain.dims[group[k]].extent;
+  Index rest = floordiv(Index::dim(joined), inner, ranges);
+  return i == 0 ? rest : mod(rest, domain.dims[group[i]].extent, ranges);
+}
+
+/// The largest power of two up to `limit` that divides n; n = 0 is divisible by all.
+int power_of_two_divisor(std::int64_t n, int limit) {
+  int p = 1;
+  while (p * 2 <= limit && n % (p * 2) == 0) p *= 2;
+  return p;
+}
+
+/// Widest access at which the guard has one value: its conditions change only at multiples.
+int uniform_width(const GuardConditions &guards, ValueId guard, DimId along, int width,
+                  const Kernel &kernel, const SymbolDivisor &divisor) {
+  if (guard == kNone) return width;
+  const std::vector<DimId> &dims = kernel.values[guard].dims;
+  if (!std::binary_search(dims.begin(), dims.end(), along)) return width;
+  auto conditions = guards.find(guard);
+  if (conditions == guards.end()) return 1;
+  for (const Index &condition : conditions->second) {
+    auto factor = condition.coefficient_of(along);
+    if (!factor) return 1;
+    if (factor->is_constant(0)) continue;
+    Index rest = condition - *factor * Index::dim(along);
+    if (factor->is_constant(-1)) rest = rest + Index(1);
+    if (!factor->is_constant(1) && !factor->is_constant(-1)) return 1;
+    width = power_of_two_divisor(divisor_of(rest, divisor), width);
+  }
+  return width;
+}
+
+/// Elements per access of one load or store.
+int vector_width(const Kernel &kernel, const Stmt &s, const Axis &axis,
+                 const GuardConditions &guards, const SymbolDivisor &divisor) {
+  auto vec = static_cast<int>(vec_extent(axis));
+  DimId last = axis.dims.back();
+  const Buffer &buffer = kernel.buffers[s.buffer];
+  auto factor = s.index.coefficient_of(last);
+  if (!factor || !factor->is_constant(1)) return 1;
+  int size = static_cast<int>(size_of(buffer.dtype));
+  int width = std::min(vec, std::max(1, kMaxAccessBytes / size));
+  if (buffer.alignment < size * width) width = std::max(1, buffer.alignment / size);
+  Index rest = s.index - Index::dim(last);
+  if (axis.align.buffer != kNone) rest = rest - axis.align.base;
+  width = power_of_two_divisor(divisor_of(rest, divisor), width);
+  // A vector does not leave the innermost dim of a flattened axis.
+  if (axis.dims.size() > 1)
+    width = power_of_two_divisor(divisor_of(kernel.dims[last].extent, divisor), width);
+  return uniform_width(guards, s.guard, last, width, kernel, divisor);
+}
+
+}  // namespace
+
+std::int64_t divisor_of(const Index &index, const SymbolDivisor &divisor) {
+  return known_divisor(index, [&](const Atom &a) -> std::int64_t {
+    return a.kind == Atom::Kind::Symbol ? divisor(a.symbol) : 1;
+  });
+}
+
+std::vector<Access> collect_accesses(const Kernel &kernel, const std::vector<Stmt> &body) {
+  std::vector<Access> accesses;
+  for (const Stmt &s : body) {
+    if (s.kind != StmtKind::Load && s.kind != StmtKind::Store) continue;
+    accesses.push_back({&s, kernel.buffers[s.buffer].dtype, s.index.dims()});
+  }
+  return accesses;
+}
+
+DimId contiguous_dim(const Kernel &kernel, const std::vector<Access> &accesses,
+                     const Bindings &sizes) {
+  DimId best = static_cast<DimId>(kernel.dims.size()) - 1;
+  double best_bytes = 0;
+  for (DimId d = 0; d < kernel.dims.size(); ++d) {
+    double bytes = 0;
+    for (const Access &a : accesses) {
+      auto factor = a.stmt->index.coefficient_of(d);
+      if (!factor || !factor->is_constant(1)) continue;
+      bytes += approximate(extent_product(kernel, a.dims), sizes) *
+               static_cast<double>(size_of(a.dtype));
+    }
+    if (bytes < best_bytes || bytes == 0) continue;
+    best = d;
+    best_bytes = bytes;
+  }
+  return best;
+}
+
+Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body) {
+  Domain joined;
+  std::vector<std::optional<Index>> part(domain.dims.size());
+  std::vector<std::vector<DimId>> groups = dim_groups(domain, body);
+  for (const std::vector<DimId> &group : groups) {
+    Index extent = 1;
+    for (DimId d : group) extent = extent * domain.dims[d].extent;
+    joined.dims.push_back({"d" + std::to_string(joined.dims.size()), extent});
+    joined.reduced.push_back(domain.is_reduced(group[0]));
+  }
+  Ranges ranges = joined.ranges();
+  for (DimId j = 0; j < groups.size(); ++j)
+    for (std::size_t i = 0; i < groups[j].size(); ++i)
+      part[groups[j][i]] = part_of(domain, groups[j], i, j, ranges);
+  auto by = [&](const Atom &atom) -> std::optional<Index> {
+    if (atom.kind != Atom::Kind::Dim) return std::nullopt;
+    return part[atom.id];
+  };
+  for (const auto &[id, position] : domain.at) {
+    Position &there = joined.at[id];  // of rank 0 too
+    for (const Index &index : position) there.push_back(recombine(substitute(index, by, ranges)));
+  }
+  return joined;
+}
+
+void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &layout,
+                       const GuardConditions &guards, const SymbolDivisor &divisor) {
+  auto axis = std::find_if(layout.axes.begin(), layout.axes.end(),
+                           [](const Axis &a) { return vec_extent(a) > 1; });
+  for (Stmt &s : body) {
+    bool is_access = s.kind == StmtKind::Load || s.kind == StmtKind::Store;
+    if (is_access && axis != layout.axes.end())
+      s.vector = vector_width(kernel, s, *axis, guards, divisor);
+    set_vector_widths(kernel, s.body, s.kind == StmtKind::In ? kernel.layouts[s.layout] : layout,
+                      guards, divisor);
+  }
+}
+
+}  // namespace fuse

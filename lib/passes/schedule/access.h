@@ -1,0 +1,46 @@
+// What a body reads and writes: contiguity, alignment, and dims that can be walked as one.
+#pragma once
+
+#include "ir/kernel.h"
+#include "passes/schedule/domain.h"
+
+#include <functional>
+#include <map>
+#include <vector>
+
+namespace fuse {
+
+/// Conditions `index >= 0` that make up a guard, by the guard's value.
+using GuardConditions = std::map<ValueId, std::vector<Index>>;
+
+struct Access {
+  const Stmt *stmt = nullptr;  // a Load or Store
+  DType dtype = DType::F32;
+  std::vector<DimId> dims;  // its offset and guard depend on these
+};
+
+/// Loads and stores of flat statements.
+std::vector<Access> collect_accesses(const Kernel &kernel, const std::vector<Stmt> &body);
+
+/// The dim along which most bytes are contiguous (offsets advance by one element); the last dim
+/// where nothing is.
+DimId contiguous_dim(const Kernel &kernel, const std::vector<Access> &accesses,
+                     const Bindings &sizes);
+
+/// Joins neighbouring dims, both folded or both not, that every offset and position walks as one:
+/// the outer one's coefficient is the inner one's times its extent. The body is then built again
+/// over the joined dims.
+Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body);
+
+/// Divisors of symbols, by name.
+using SymbolDivisor = std::function<std::int64_t(const std::string &)>;
+
+/// Sets the vector width of every load and store that stands in the layout: the widest access of at
+/// most 16 bytes that the vec digit, the offset's divisors and the buffer's alignment allow.
+void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &layout,
+                       const GuardConditions &guards, const SymbolDivisor &divisor);
+
+/// Known divisor of an index, counting divisors of symbols.
+std::int64_t divisor_of(const Index &index, const SymbolDivisor &divisor);
+
+}  // namespace fuse

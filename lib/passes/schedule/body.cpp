@@ -1,0 +1,417 @@
+// Demand-driven emission with an explicit stack: operands first, each value once.
+#include "passes/schedule/body.h"
+
+#include "ir/float_bits.h"
+#include "ir/format.h"
+#include "ir/op.h"
+
+#include <algorithm>
+
+namespace fuse {
+
+namespace {
+
+bool is_reduce(const GraphData &g, NodeId id) { return info(g.node(id).op).kind == OpKind::Reduce; }
+
+bool is_arg_reduce(Op op) { return op == Op::ArgMax || op == Op::ArgMin; }
+
+std::vector<DimId> merge(const std::vector<DimId> &a, const std::vector<DimId> &b) {
+  std::vector<DimId> both;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
+}
+
+}  // namespace
+
+Index offset_of(const TensorRef &tensor, std::span<const Index> position) {
+  if (!tensor.strided) return linearize(position, extents_of(tensor.shape));
+  Index offset = 0;
+  for (std::size_t axis = 0; axis < position.size(); ++axis)
+    offset = offset + position[axis] *
+                          Index::symbol(tensor.stride_prefix + ".stride" + std::to_string(axis));
+  return offset;
+}
+
+bool BodyBuilder::Key::operator<(const Key &other) const {
+  if (node != other.node) return node < other.node;
+  if (guard != other.guard) return guard < other.guard;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    auto order = fuse::compare(at[i], other.at[i]);
+    if (order != 0) return order < 0;
+  }
+  return false;
+}
+
+BodyBuilder::BodyBuilder(const GraphData &graph, const PlannedKernel &planned, const Domain &domain,
+                         Kernel &kernel, const KernelTensors &tensors)
+    : g_(graph),
+      domain_(domain),
+      kernel_(kernel),
+      tensors_(tensors),
+      members_(planned.nodes.begin(), planned.nodes.end()) {}
+
+ValueId BodyBuilder::add_value(DType dtype, std::vector<DimId> dims) {
+  auto id = static_cast<ValueId>(kernel_.values.size());
+  kernel_.values.push_back({"v" + std::to_string(id), dtype, layout, std::move(dims)});
+  return id;
+}
+
+bool BodyBuilder::depends_on_reduced(const std::vector<DimId> &dims) const {
+  return std::any_of(dims.begin(), dims.end(), [&](DimId d) { return domain_.is_reduced(d); });
+}
+
+std::vector<DimId> BodyBuilder::dims_of(const Index &index) const {
+  std::vector<DimId> dims = index.dims();
+  for (ValueId v : index.values()) dims = merge(dims, kernel_.values[v].dims);
+  return dims;
+}
+
+std::vector<DimId> BodyBuilder::union_dims(const std::vector<ValueId> &values) const {
+  std::vector<DimId> dims;
+  for (ValueId v : values)
+    if (v != kNone) dims = merge(dims, kernel_.values[v].dims);
+  return dims;
+}
+
+void BodyBuilder::emit(Stmt stmt) {
+  std::vector<DimId> dims = merge(union_dims(stmt.operands), dims_of(stmt.index));
+  if (stmt.guard != kNone) dims = merge(dims, kernel_.values[stmt.guard].dims);
+  (depends_on_reduced(dims) ? inner : outer)->push_back(std::move(stmt));
+}
+
+ValueId BodyBuilder::compute(Op op, DType dtype, std::vector<ValueId> operands) {
+  Stmt s;
+  s.kind = StmtKind::Compute;
+  s.op = op;
+  ValueId result = add_value(dtype, union_dims(operands));
+  s.operands = std::move(operands);
+  s.results = {result};
+  emit(std::move(s));
+  return result;
+}
+
+ValueId BodyBuilder::emit_constant(Literal literal) {
+  Stmt s;
+  s.kind = StmtKind::Constant;
+  s.literal = literal;
+  s.results = {add_value(literal.dtype, {})};
+  ValueId result = s.results[0];
+  emit(std::move(s));
+  return result;
+}
+
+ValueId BodyBuilder::index_value(const Index &index) {
+  auto bounds = interval(index, domain_.ranges());
+  bool narrow = bounds && bounds->lo >= INT32_MIN && bounds->hi <= INT32_MAX;
+  Stmt s;
+  s.kind = StmtKind::Position;
+  s.index = index;
+  s.results = {add_value(narrow ? DType::I32 : DType::I64, dims_of(index))};
+  ValueId result = s.results[0];
+  emit(std::move(s));
+  return result;
+}
+
+ValueId BodyBuilder::not_negative(const Index &index) {
+  ValueId value = index_value(index);
+  ValueId zero = emit_constant(int_literal(kernel_.values[value].dtype, 0));
+  ValueId result = compute(Op::Ge, DType::Bool, {value, zero});
+  guard_conditions_[result] = {index};
+  return result;
+}
+
+ValueId BodyBuilder::both(ValueId a, ValueId b) {
+  if (a == kNone) return b;
+  if (b == kNone || a == b) return a;
+  auto [entry, is_new] = conjunctions_.try_emplace({a, b}, kNone);
+  if (!is_new) return entry->second;
+  ValueId result = entry->second = compute(Op::And, DType::Bool, {a, b});
+  auto left = guard_conditions_.find(a), right = guard_conditions_.find(b);
+  if (left == guard_conditions_.end() || right == guard_conditions_.end()) return result;
+  std::vector<Index> conditions = left->second;
+  conditions.insert(conditions.end(), right->second.begin(), right->second.end());
+  guard_conditions_[result] = std::move(conditions);
+  return result;
+}
+
+std::optional<ValueId> BodyBuilder::find(const Key &key) const {
+  auto it = memo_.find(key);
+  if (it == memo_.end()) return std::nullopt;
+  return it->second.value;
+}
+
+ValueId BodyBuilder::lower(NodeId node) {
+  auto at = domain_.at.find(node);
+  FUSE_CHECK(at != domain_.at.end(), "node {} has no place", node);
+  return lower_at({node, kNone, at->second});
+}
+
+ValueId BodyBuilder::lower_at(const Key &root) {
+  std::vector<Key> stack = {root};
+  while (!stack.empty()) {
+    Key key = stack.back();
+    if (find(key)) {
+      stack.pop_back();
+      continue;
+    }
+    std::vector<Key> missing;
+    for (Key &d : demands(key))
+      if (!find(d)) missing.push_back(std::move(d));
+    if (missing.empty()) {
+      ValueId value = emit_node(key);
+      memo_[key] = {value, depends_on_reduced(kernel_.values[value].dims)};
+      stack.pop_back();
+    }
+    // Reversed: operand 0 is emitted first.
+    stack.insert(stack.end(), missing.rbegin(), missing.rend());
+  }
+  return *find(root);
+}
+
+BodyBuilder::Key BodyBuilder::operand_key(const Key &key, std::size_t i) {
+  return {g_.operand(key.node, i), key.guard,
+          operand_position(g_, key.node, i, key.at, domain_.ranges())};
+}
+
+std::vector<BodyBuilder::Key> BodyBuilder::demands(const Key &key) {
+  const OpInfo &op = info(g_.node(key.node).op);
+  if (!is_member(key.node) || op.kind == OpKind::Leaf || op.kind == OpKind::Reduce) return {};
+  std::vector<Key> keys;
+  if (g_.node(key.node).op == Op::Gather) {
+    auto axis = static_cast<std::size_t>(g_.attr<AxesAttr>(key.node).axes[0]);
+    NodeId index = g_.operand(key.node, 1);
+    auto first = key.at.begin() + static_cast<std::ptrdiff_t>(axis);
+    Position at(first, first + static_cast<std::ptrdiff_t>(g_.shape(index).size()));
+    keys.push_back({index, key.guard, std::move(at)});
+    if (!find(keys[0])) return keys;
+    keys.push_back(gather_source(key));
+    return keys;
+  }
+  for (std::size_t i = 0; i < g_.operands(key.node).size(); ++i) {
+    Key k = operand_key(key, i);
+    bool is_part =
+        g_.node(key.node).op == Op::Concat || (g_.node(key.node).op == Op::Pad && i == 0);
+    if (is_part) k.guard = both(key.guard, part_guard(key, i));
+    keys.push_back(std::move(k));
+  }
+  return keys;
+}
+
+ValueId BodyBuilder::emit_node(const Key &key) {
+  Op op = g_.node(key.node).op;
+  if (op == Op::Constant) return emit_constant(g_.attr<Literal>(key.node));
+  if (op == Op::Iota) return emit_iota(key);
+  if (!is_member(key.node)) return emit_load(key);
+  if (is_reduce(g_, key.node)) return emit_reduced(key);
+  if (op == Op::Pad) return emit_pad(key);
+  if (op == Op::Concat) return emit_concat(key);
+  if (op == Op::Gather) return emit_gather(key);
+  if (info(op).kind == OpKind::View) return *find(operand_key(key, 0));
+  return emit_elementwise(key);
+}
+
+ValueId BodyBuilder::emit_load(const Key &key) {
+  const TensorRef &tensor = tensors_.reads.at(key.node);
+  Stmt s;
+  s.kind = StmtKind::Load;
+  s.buffer = tensor.buffer;
+  s.index = offset_of(tensor, key.at);
+  s.guard = key.guard;
+  std::vector<DimId> dims = dims_of(s.index);
+  if (key.guard != kNone) dims = merge(dims, kernel_.values[key.guard].dims);
+  s.results = {add_value(g_.dtype(key.node), dims)};
+  ValueId result = s.results[0];
+  emit(std::move(s));
+  return result;
+}
+
+ValueId BodyBuilder::emit_elementwise(const Key &key) {
+  std::vector<ValueId> operands;
+  for (std::size_t i = 0; i < g_.operands(key.node).size(); ++i)
+    operands.push_back(*find(operand_key(key, i)));
+  return compute(g_.node(key.node).op, g_.dtype(key.node), std::move(operands));
+}
+
+ValueId BodyBuilder::emit_iota(const Key &key) {
+  ValueId position = index_value(key.at[g_.attr<AxesAttr>(key.node).axes[0]]);
+  DType type = g_.dtype(key.node);
+  return kernel_.values[position].dtype == type ? position : compute(Op::Cast, type, {position});
+}
+
+/// Where a part of a Pad or Concat lies: lo <= at[axis] < hi for every axis that is cut.
+ValueId BodyBuilder::part_guard(const Key &key, std::size_t i) {
+  auto [entry, is_new] = part_guards_.try_emplace({{key.node, kNone, key.at}, i}, kNone);
+  if (!is_new) return entry->second;
+  ValueId guard = kNone;
+  for (const AxisBound &bound : part_bounds(g_, key.node, i)) {
+    const Index &at = key.at[bound.axis];
+    guard = both(guard, not_negative(at - bound.lo));
+    guard = both(guard, not_negative(bound.hi - Index(1) - at));
+  }
+  return entry->second = guard;
+}
+
+ValueId BodyBuilder::emit_pad(const Key &key) {
+  ValueId guard = part_guard(key, 0);
+  Key inside = operand_key(key, 0);
+  inside.guard = both(key.guard, guard);
+  ValueId fill = *find(operand_key(key, 1));
+  return compute(Op::Select, g_.dtype(key.node), {guard, *find(inside), fill});
+}
+
+ValueId BodyBuilder::emit_concat(const Key &key) {
+  ValueId result = kNone;
+  for (std::size_t i = 0; i < g_.operands(key.node).size(); ++i) {
+    Key part = operand_key(key, i);
+    ValueId guard = part_guard(key, i);
+    part.guard = both(key.guard, guard);
+    ValueId value = *find(part);
+    result =
+        result == kNone ? value : compute(Op::Select, g_.dtype(key.node), {guard, value, result});
+  }
+  return result;
+}
+
+/// 0 <= position < extent, as one unsigned comparison.
+ValueId BodyBuilder::in_range(ValueId position, const Index &extent) {
+  ValueId wide = kernel_.values[position].dtype == DType::I64
+                     ? position
+                     : compute(Op::Cast, DType::I64, {position});
+  ValueId bits = compute(Op::Bitcast, DType::U64, {wide});
+  ValueId bound = compute(Op::Cast, DType::U64, {index_value(extent)});
+  return compute(Op::Lt, DType::Bool, {bits, bound});
+}
+
+BodyBuilder::Key BodyBuilder::gather_source(const Key &key) {
+  NodeId index = g_.operand(key.node, 1), source = g_.operand(key.node, 0);
+  auto axis = static_cast<std::size_t>(g_.attr<AxesAttr>(key.node).axes[0]);
+  auto rank = g_.shape(index).size();
+  auto first = key.at.begin() + static_cast<std::ptrdiff_t>(axis);
+  Position at_index(first, first + static_cast<std::ptrdiff_t>(rank));
+  ValueId position = *find({index, key.guard, at_index});
+  auto [guard, is_new] = part_guards_.try_emplace({{key.node, kNone, key.at}, 0}, kNone);
+  if (is_new) guard->second = in_range(position, Index(g_.shape(source)[axis]));
+  Position at(key.at.begin(), first);
+  at.push_back(Index::value(position));
+  at.insert(at.end(), first + static_cast<std::ptrdiff_t>(rank), key.at.end());
+  return {source, both(key.guard, guard->second), std::move(at)};
+}
+
+ValueId BodyBuilder::emit_gather(const Key &key) {
+  Key source = gather_source(key);
+  ValueId value = *find(source);
+  // A guarded load is 0 by itself where the index is out of range.
+  if (!is_member(source.node) && g_.node(source.node).op != Op::Constant &&
+      g_.node(source.node).op != Op::Iota)
+    return value;
+  DType type = g_.dtype(key.node);
+  ValueId zero = emit_constant(int_literal(compute_type(type), 0));
+  return compute(Op::Select, type, {source.guard, value, zero});
+}
+
+ValueId BodyBuilder::emit_reduced(const Key &key) {
+  auto canonical = domain_.at.find(key.node);
+  bool available = canonical != domain_.at.end() && canonical->second == key.at &&
+                   key.guard == kNone && reduce_results_.count(key.node);
+  if (!available) {
+    ok_ = false;
+    return emit_constant(int_literal(compute_type(g_.dtype(key.node)), 0));
+  }
+  const std::vector<ValueId> &results = reduce_results_.at(key.node);
+  ValueId result = is_arg_reduce(g_.node(key.node).op) ? results[1] : results[0];
+  DType type = g_.dtype(key.node);
+  return kernel_.values[result].dtype == type ? result : compute(Op::Cast, type, {result});
+}
+
+Monoid BodyBuilder::monoid_of(Op op) {
+  switch (op) {
+    case Op::Sum: return Monoid::Sum;
+    case Op::Prod: return Monoid::Prod;
+    case Op::ReduceMax: return Monoid::Max;
+    case Op::ReduceMin: return Monoid::Min;
+    case Op::Any: return Monoid::Any;
+    case Op::All: return Monoid::All;
+    case Op::ArgMax: return Monoid::ArgMax;
+    case Op::ArgMin: return Monoid::ArgMin;
+    default: break;  // no reduction
+  }
+  FUSE_CHECK(false, "{} is no reduction", info(op).name);
+}
+
+/// A reduction counts every position: a value that is the same along some folded dim is tied to it.
+ValueId BodyBuilder::depend_on_all_reduced(ValueId value) {
+  Index missing = 0;
+  const std::vector<DimId> &dims = kernel_.values[value].dims;
+  for (DimId d : domain_.reduced_dims())
+    if (!std::binary_search(dims.begin(), dims.end(), d)) missing = missing + Index::dim(d);
+  if (missing.is_constant(0)) return value;
+  ValueId always = not_negative(missing);
+  return compute(Op::Select, kernel_.values[value].dtype, {always, value, value});
+}
+
+void BodyBuilder::reduce(NodeId node) {
+  Op op = g_.node(node).op;
+  NodeId operand = g_.operand(node, 0);
+  std::vector<ValueId> operands = {lower(operand)};
+  // Sums and products of 16-bit floats accumulate in f32.
+  DType type = g_.dtype(operand);
+  if ((op == Op::Sum || op == Op::Prod) && compute_type(type) != kernel_.values[operands[0]].dtype)
+    operands[0] = compute(Op::Cast, compute_type(type), {operands[0]});
+  operands[0] = depend_on_all_reduced(operands[0]);
+  if (is_arg_reduce(op)) {
+    const Position &at = domain_.at.at(operand);
+    ValueId position = index_value(at[g_.attr<AxesAttr>(node).axes[0]]);
+    if (kernel_.values[position].dtype != DType::I64)
+      position = compute(Op::Cast, DType::I64, {position});
+    operands.push_back(position);
+  }
+  Stmt s;
+  s.kind = StmtKind::Reduce;
+  s.monoid = monoid_of(op);
+  s.axes = domain_.reduced_dims();
+  std::vector<DimId> dims;
+  for (DimId d : union_dims(operands))
+    if (!domain_.is_reduced(d)) dims.push_back(d);
+  s.results.push_back(add_value(kernel_.values[operands[0]].dtype, dims));
+  if (is_arg_reduce(op)) s.results.push_back(add_value(DType::I64, dims));
+  s.operands = std::move(operands);
+  reduce_results_[node] = s.results;
+  inner->push_back(std::move(s));
+}
+
+void BodyBuilder::set_reduced(NodeId node, std::vector<ValueId> results) {
+  reduce_results_[node] = std::move(results);
+}
+
+void BodyBuilder::store(NodeId node) {
+  ValueId value = lower(node);
+  // A literal keeps its compute type until it is stored.
+  if (kernel_.values[value].dtype != g_.dtype(node))
+    value = compute(Op::Cast, g_.dtype(node), {value});
+  for (const TensorRef &tensor : tensors_.writes.at(node)) {
+    Stmt s;
+    s.kind = StmtKind::Store;
+    s.buffer = tensor.buffer;
+    s.index = offset_of(tensor, domain_.at.at(node));
+    s.operands = {value};
+    emit(std::move(s));
+  }
+}
+
+void BodyBuilder::leave_layout() {
+  memo_.clear();
+  part_guards_.clear();
+  conjunctions_.clear();
+}
+
+void BodyBuilder::leave_loop() {
+  for (auto it = memo_.begin(); it != memo_.end();)
+    it = it->second.in_loop ? memo_.erase(it) : std::next(it);
+  auto in_loop = [&](const auto &entry) {
+    return depends_on_reduced(kernel_.values[entry.second].dims);
+  };
+  std::erase_if(part_guards_, in_loop);
+  std::erase_if(conjunctions_, in_loop);
+}
+
+}  // namespace fuse

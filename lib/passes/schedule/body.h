@@ -1,0 +1,131 @@
+// The body of a kernel before it is laid on the machine: statements over the domain's dims.
+//
+// A value is emitted once per (node, position, guard). Views and gathers disappear into the
+// offsets of loads; pads and concats become guarded loads and selects.
+#pragma once
+
+#include "ir/kernel.h"
+#include "passes/schedule/access.h"
+#include "passes/schedule/domain.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fuse {
+
+/// A tensor in memory that the kernel reads or writes.
+struct TensorRef {
+  BufferId buffer = kNone;
+  Shape shape;
+  bool strided = false;
+  std::string stride_prefix;  // strided: symbols "<prefix>.stride<axis>"
+};
+
+/// What the nodes of a kernel are in memory. A node may be stored to several outputs.
+struct KernelTensors {
+  std::map<NodeId, TensorRef> reads;
+  std::map<NodeId, std::vector<TensorRef>> writes;
+};
+
+/// Element offset of a position in the tensor.
+Index offset_of(const TensorRef &tensor, std::span<const Index> position);
+
+/// Emits statements for nodes of one kernel into two lists: `inner` for values that depend on
+/// reduced dims, `outer` for all others. They may be the same list.
+class BodyBuilder {
+ public:
+  BodyBuilder(const GraphData &graph, const PlannedKernel &planned, const Domain &domain,
+              Kernel &kernel, const KernelTensors &tensors);
+
+  std::vector<Stmt> *outer = nullptr;
+  std::vector<Stmt> *inner = nullptr;
+  LayoutId layout = 0;  // of the values that follow
+
+  /// The value of a node at its own place in the domain.
+  ValueId lower(NodeId node);
+
+  /// Emits the store of a node at its own place.
+  void store(NodeId node);
+
+  /// Emits the operands and the reduce statement of a reduction to `inner`; its results become
+  /// available to users.
+  void reduce(NodeId node);
+
+  /// Results of a reduction's monoid, before conversion.
+  const std::vector<ValueId> &reduced(NodeId node) const { return reduce_results_.at(node); }
+  /// Replaces them: the finished state of a split reduction.
+  void set_reduced(NodeId node, std::vector<ValueId> results);
+  /// Monoid of a reduction.
+  static Monoid monoid_of(Op op);
+
+  const GuardConditions &guard_conditions() const { return guard_conditions_; }
+
+  /// Forgets values that depend on reduced dims: they belong to a loop that is over.
+  void leave_loop();
+  /// Forgets all values: another layout begins. Reductions stay available.
+  void leave_layout();
+
+  /// False once some reduction was needed at a position that is not its own, or a reduction was
+  /// needed before it was emitted: the kernel cannot be built from these nodes.
+  bool ok() const { return ok_; }
+
+  ValueId add_value(DType dtype, std::vector<DimId> dims);
+  void emit(Stmt stmt);  // into outer or inner, by the dims of its operands and index
+
+ private:
+  struct Key {
+    NodeId node;
+    ValueId guard;
+    Position at;
+    bool operator<(const Key &other) const;
+  };
+  struct Emitted {
+    ValueId value;
+    bool in_loop;
+  };
+
+  const GraphData &g_;
+  const Domain &domain_;
+  Kernel &kernel_;
+  const KernelTensors &tensors_;
+  std::set<NodeId> members_;
+  std::map<Key, Emitted> memo_;
+  std::map<std::pair<Key, std::size_t>, ValueId> part_guards_;  // by node, position and part
+  std::map<std::pair<ValueId, ValueId>, ValueId> conjunctions_;
+  GuardConditions guard_conditions_;
+  std::map<NodeId, std::vector<ValueId>> reduce_results_;
+  bool ok_ = true;
+
+  ValueId lower_at(const Key &key);
+  bool is_member(NodeId id) const { return members_.count(id) > 0; }
+  std::optional<ValueId> find(const Key &key) const;
+
+  /// Operands that must be emitted before the key; for a gather, first the index.
+  std::vector<Key> demands(const Key &key);
+  ValueId emit_node(const Key &key);
+  ValueId emit_load(const Key &key);
+  ValueId emit_elementwise(const Key &key);
+  ValueId emit_pad(const Key &key);
+  ValueId emit_concat(const Key &key);
+  ValueId emit_gather(const Key &key);
+  ValueId emit_reduced(const Key &key);
+  ValueId emit_iota(const Key &key);
+  ValueId emit_constant(Literal literal);
+
+  Key operand_key(const Key &key, std::size_t i);
+  Key gather_source(const Key &key);
+  ValueId in_range(ValueId position, const Index &extent);
+  ValueId part_guard(const Key &key, std::size_t i);
+  ValueId index_value(const Index &index);
+  ValueId not_negative(const Index &index);  // index >= 0
+  ValueId compute(Op op, DType dtype, std::vector<ValueId> operands);
+  ValueId both(ValueId a, ValueId b);
+  ValueId depend_on_all_reduced(ValueId value);
+  std::vector<DimId> dims_of(const Index &index) const;
+  std::vector<DimId> union_dims(const std::vector<ValueId> &values) const;
+  bool depends_on_reduced(const std::vector<DimId> &dims) const;
+};
+
+}  // namespace fuse

@@ -1,0 +1,300 @@
+// Draft, join dims, draft again, choose a mapping, assemble.
+//
+// The draft is the flat body: it shows the offsets, from which joined dims, contiguity and the
+// mapping follow. Flat and resident kernels are the draft itself, laid out; streaming and split
+// kernels build their loops anew.
+#include "passes/schedule/kernel_builder.h"
+
+#include "ir/format.h"
+#include "ir/op.h"
+#include "passes/schedule/mapping.h"
+
+#include <algorithm>
+
+namespace fuse {
+
+namespace {
+
+class Assembler {
+ public:
+  Assembler(const GraphData &graph, const PlannedKernel &planned, const KernelMemory &memory,
+            const Target &target, const LowerOptions &options)
+      : g_(graph), planned_(planned), memory_(memory), target_(target), options_(options) {}
+
+  std::optional<BuiltKernel> run() {
+    std::optional<Domain> domain = analyze_domain(g_, planned_, options_.sizes);
+    if (!domain) return std::nullopt;
+    domain_ = std::move(*domain);
+    add_tensors();
+    analyze_reductions();
+    std::vector<Stmt> body;
+    if (!draft(body)) return std::nullopt;
+    domain_ = merge_dims(domain_, body);
+    if (!draft(body)) return std::nullopt;
+    mapping_ = choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body), use_,
+                               target_, options_, symbol_divisor()});
+    if (!assemble(body)) return std::nullopt;
+    return std::move(built_);
+  }
+
+ private:
+  const GraphData &g_;
+  const PlannedKernel &planned_;
+  const KernelMemory &memory_;
+  const Target &target_;
+  const LowerOptions &options_;
+  Domain domain_;
+  KernelTensors tensors_;
+  std::map<NodeId, int> level_;  // of reductions
+  ReductionUse use_;
+  Mapping mapping_;
+  BuiltKernel built_;
+  GuardConditions guards_;
+
+  SymbolDivisor symbol_divisor() const {
+    return [this](const std::string &name) -> std::int64_t {
+      for (const Symbol &s : g_.symbols)
+        if (s.name == name) return s.bounds.divisor;
+      return 1;
+    };
+  }
+
+  TensorRef add_buffer(NodeId node, const MemoryLayout &layout, BufferRole role) {
+    Kernel &k = built_.kernel;
+    auto id = static_cast<BufferId>(k.buffers.size());
+    std::vector<Index> shape = layout.is_scalar ? std::vector<Index>{} : extents_of(g_.shape(node));
+    k.buffers.push_back({layout.name, g_.dtype(node), shape,
+                         layout.is_scalar ? BufferRole::Scalar : role, layout.alignment, false});
+    return {id, g_.shape(node), layout.strided, layout.name};
+  }
+
+  void add_tensors() {
+    for (NodeId id : planned_.reads) {
+      tensors_.reads[id] = add_buffer(id, memory_.reads.at(id), BufferRole::Input);
+      built_.arguments.push_back({KernelArgument::Kind::Read, id, 0, 0});
+    }
+    for (NodeId id : planned_.stores) {
+      std::size_t output = 0;
+      for (const MemoryLayout &layout : memory_.writes.at(id)) {
+        tensors_.writes[id].push_back(add_buffer(id, layout, BufferRole::Output));
+        built_.arguments.push_back({KernelArgument::Kind::Write, id, output++, 0});
+      }
+    }
+  }
+
+  void analyze_reductions() {
+    std::map<NodeId, int> depth;
+    for (NodeId id : planned_.nodes) {
+      int d = 0;
+      for (NodeId operand : g_.operands(id)) {
+        auto it = depth.find(operand);
+        if (it != depth.end()) d = std::max(d, it->second);
+      }
+      if (info(g_.node(id).op).kind == OpKind::Reduce) level_[id] = ++d;
+      depth[id] = d;
+      use_.levels = std::max(use_.levels, d);
+    }
+    for (NodeId id : planned_.stores)
+      for (DimId d : Domain::dims_of(domain_.at.at(id))) use_.re_expanded |= domain_.is_reduced(d);
+  }
+
+  BodyBuilder begin() {
+    built_.kernel.dims = domain_.dims;
+    built_.kernel.values.clear();
+    return BodyBuilder(g_, planned_, domain_, built_.kernel, tensors_);
+  }
+
+  bool draft(std::vector<Stmt> &body) {
+    body.clear();
+    BodyBuilder builder = begin();
+    builder.outer = builder.inner = &body;
+    for (const auto &[node, level] : level_) builder.reduce(node);
+    for (NodeId id : planned_.stores) builder.store(id);
+    guards_ = builder.guard_conditions();
+    return builder.ok();
+  }
+
+  bool assemble(std::vector<Stmt> &draft_body) {
+    Kernel &k = built_.kernel;
+    k.name = planned_.name;
+    k.threads = mapping_.threads;
+    k.cluster = mapping_.cluster;
+    k.layouts = {mapping_.layout};
+    built_.limits = mapping_.limits;
+    std::vector<Stmt> body;
+    bool ok = true;
+    switch (mapping_.form) {
+      case Form::Flat:
+      case Form::Resident: body = std::move(draft_body); break;
+      case Form::Streaming: ok = stream(body); break;
+      case Form::Split: ok = split(body); break;
+    }
+    k.index_bits = offsets_are_narrow() ? 32 : 64;
+    k.body = {in_layout(0, std::move(body))};
+    set_vector_widths(k, k.body, k.layouts[0], guards_, symbol_divisor());
+    return ok;
+  }
+
+  bool offsets_are_narrow() const {
+    return std::all_of(built_.kernel.buffers.begin(), built_.kernel.buffers.end(),
+                       [](const Buffer &b) {
+                         Index n = 1;
+                         for (const Index &e : b.shape) n = n * e;
+                         return n.constant() && *n.constant() <= INT32_MAX;
+                       });
+  }
+
+  static Stmt in_layout(LayoutId layout, std::vector<Stmt> body) {
+    Stmt s;
+    s.kind = StmtKind::In;
+    s.layout = layout;
+    s.body = std::move(body);
+    return s;
+  }
+
+  static Stmt loop(const char *name, std::vector<Stmt> body) {
+    Stmt s;
+    s.kind = StmtKind::For;
+    s.loop = name;
+    s.body = std::move(body);
+    return s;
+  }
+
+  void reduce_level(BodyBuilder &builder, int level, std::vector<Stmt> &body) {
+    std::vector<Stmt> inner;
+    builder.inner = &inner;
+    for (const auto &[node, l] : level_)
+      if (l == level) builder.reduce(node);
+    body.push_back(loop(kRowLoop, std::move(inner)));
+    builder.leave_loop();
+  }
+
+  bool stream(std::vector<Stmt> &body) {
+    BodyBuilder builder = begin();
+    builder.outer = &body;
+    for (int level = 1; level <= use_.levels; ++level) reduce_level(builder, level, body);
+    std::vector<Stmt> inner;
+    builder.inner = &inner;
+    for (NodeId id : planned_.stores) builder.store(id);
+    if (!inner.empty()) body.push_back(loop(kRowLoop, std::move(inner)));
+    guards_ = builder.guard_conditions();
+    return builder.ok();
+  }
+
+  // --- Split reductions --------------------------------------------------------------------------
+
+  /// Row-major number of the kept dims, and their count.
+  std::pair<Index, Index> kept_offset() const {
+    std::vector<Index> position, extents;
+    for (DimId d = 0; d < domain_.dims.size(); ++d) {
+      if (domain_.is_reduced(d)) continue;
+      position.push_back(Index::dim(d));
+      extents.push_back(domain_.dims[d].extent);
+    }
+    Index count = 1;
+    for (const Index &e : extents) count = count * e;
+    return {linearize(position, extents), count};
+  }
+
+  BufferId add_workspace(const std::string &name, DType dtype, std::vector<Index> shape,
+                         KernelArgument::Kind kind) {
+    Index bytes = static_cast<std::int64_t>(size_of(dtype));
+    for (const Index &e : shape) bytes = bytes * e;
+    built_.kernel.buffers.push_back(
+        {name, dtype, std::move(shape), BufferRole::Workspace, 16, true});
+    built_.arguments.push_back({kind, kNoNode, 0, bytes});
+    return static_cast<BufferId>(built_.kernel.buffers.size() - 1);
+  }
+
+  struct Parts {
+    NodeId node;
+    std::vector<BufferId> buffers;  // one for each result of the monoid
+  };
+
+  std::vector<Parts> store_parts(BodyBuilder &builder, std::vector<Stmt> &body) {
+    auto [kept, count] = kept_offset();
+    std::vector<Parts> all;
+    for (const auto &[node, level] : level_) {
+      Parts parts{node, {}};
+      for (ValueId v : builder.reduced(node)) {
+        std::string name = "part" + std::to_string(built_.kernel.buffers.size());
+        parts.buffers.push_back(add_workspace(name, built_.kernel.values[v].dtype,
+                                              {mapping_.parts, count}, KernelArgument::Kind::Part));
+        Stmt s;
+        s.kind = StmtKind::Store;
+        s.buffer = parts.buffers.back();
+        s.index = Index::dim(mapping_.split) * count + kept;
+        s.operands = {v};
+        body.push_back(std::move(s));
+      }
+      all.push_back(std::move(parts));
+    }
+    return all;
+  }
+
+  /// Reads the parts back and folds them; the finished states replace the block's own.
+  void combine_parts(BodyBuilder &builder, const std::vector<Parts> &all, std::vector<Stmt> &body) {
+    auto [kept, count] = kept_offset();
+    std::vector<DimId> kept_dims = kept.dims();
+    std::vector<DimId> dims = kept_dims;
+    dims.push_back(mapping_.part);
+    std::vector<Stmt> inner;
+    for (const Parts &parts : all) {
+      Stmt fold;
+      fold.kind = StmtKind::Reduce;
+      fold.monoid = BodyBuilder::monoid_of(g_.node(parts.node).op);
+      fold.axes = {mapping_.part};
+      for (BufferId buffer : parts.buffers) {
+        Stmt load;
+        load.kind = StmtKind::Load;
+        load.buffer = buffer;
+        load.index = Index::dim(mapping_.part) * count + kept;
+        load.results = {builder.add_value(built_.kernel.buffers[buffer].dtype, dims)};
+        fold.operands.push_back(load.results[0]);
+        fold.results.push_back(builder.add_value(built_.kernel.buffers[buffer].dtype, kept_dims));
+        inner.push_back(std::move(load));
+      }
+      builder.set_reduced(parts.node, fold.results);
+      inner.push_back(std::move(fold));
+    }
+    body.push_back(loop(kPartLoop, std::move(inner)));
+  }
+
+  bool split(std::vector<Stmt> &body) {
+    Kernel &k = built_.kernel;
+    BodyBuilder builder = begin();
+    k.dims.push_back({"split", mapping_.parts});
+    k.dims.push_back({"part", mapping_.parts});
+    k.dims.push_back({"tile", mapping_.tiles});
+    k.layouts.push_back(mapping_.finish);
+    builder.outer = &body;
+    reduce_level(builder, 1, body);
+    std::vector<Parts> parts = store_parts(builder, body);
+    builder.leave_layout();
+    builder.layout = 1;
+    std::vector<Stmt> finish;
+    builder.outer = builder.inner = &finish;
+    combine_parts(builder, parts, finish);
+    for (NodeId id : planned_.stores) builder.store(id);
+    Stmt last;
+    last.kind = StmtKind::LastBlock;
+    last.buffer =
+        add_workspace("counter", DType::U32, {mapping_.tiles}, KernelArgument::Kind::Counter);
+    last.index = Index::dim(mapping_.tile);
+    last.count = mapping_.parts;
+    last.body = {in_layout(1, std::move(finish))};
+    body.push_back(std::move(last));
+    guards_ = builder.guard_conditions();
+    return builder.ok();
+  }
+};
+
+}  // namespace
+
+std::optional<BuiltKernel> build_kernel(const GraphData &graph, const PlannedKernel &planned,
+                                        const KernelMemory &memory, const Target &target,
+                                        const LowerOptions &options) {
+  return Assembler(graph, planned, memory, target, options).run();
+}
+
+}  // namespace fuse

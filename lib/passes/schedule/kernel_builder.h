@@ -1,0 +1,42 @@
+// One planned kernel becomes a Kernel.
+#pragma once
+
+#include "passes/passes.h"
+#include "passes/schedule/body.h"
+
+#include <optional>
+
+namespace fuse {
+
+/// A tensor of the kernel as the program binds it.
+struct KernelArgument {
+  enum class Kind : std::uint8_t { Read, Write, Part, Counter } kind = Kind::Read;
+  NodeId node = kNoNode;   // Read, Write
+  std::size_t output = 0;  // Write: which of the node's tensors
+  Index bytes;             // Part, Counter: workspace of this kernel alone
+};
+
+struct BuiltKernel {
+  Kernel kernel;
+  std::vector<KernelArgument> arguments;  // one for each buffer
+  std::vector<Limit> limits;
+};
+
+/// How a node lies in memory, decided by the program: names, strides, alignment.
+struct MemoryLayout {
+  std::string name;
+  bool strided = false;
+  bool is_scalar = false;
+  int alignment = 16;
+};
+struct KernelMemory {
+  std::map<NodeId, MemoryLayout> reads;
+  std::map<NodeId, std::vector<MemoryLayout>> writes;
+};
+
+/// Lays a planned kernel on the machine; nullopt where its nodes have no common domain.
+std::optional<BuiltKernel> build_kernel(const GraphData &graph, const PlannedKernel &planned,
+                                        const KernelMemory &memory, const Target &target,
+                                        const LowerOptions &options);
+
+}  // namespace fuse

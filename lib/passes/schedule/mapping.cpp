@@ -1,0 +1,354 @@
+// Layouts from extents, contiguity and what the target's SMs hold.
+//
+// Measured on the H200 (bench/results): one 16-byte access a thread and 256 threads a block stream
+// best; a row in registers is best at 16 elements a thread up to 1,024 columns, 32 up to 4,096 and
+// 64 beyond, with the fewest threads that hold it.
+#include "passes/schedule/mapping.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace fuse {
+
+namespace {
+
+constexpr int kFlatThreads = 256;
+constexpr int kRowThreads = 128;  // of a block with several rows
+constexpr int kMaxElementsPerThread = 64;
+constexpr std::int64_t kAlignedRow = 512;  // shorter rows are not worth a peeled head
+constexpr int kUnroll = 4;                 // independent loads in flight in a loop
+
+Digit digit(DigitKind kind, Index extent, Index stride = 1, std::string name = {}) {
+  return {kind, std::move(extent), std::move(stride), std::move(name)};
+}
+
+std::int64_t pow2_at_least(std::int64_t n) {
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1))));
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+class Chooser {
+ public:
+  explicit Chooser(const MappingProblem &problem) : p_(problem) {}
+
+  Mapping choose() {
+    inner_ = contiguous_dim(p_.draft, p_.accesses, p_.options.sizes);
+    for (DimId d = 0; d < p_.domain.dims.size(); ++d)
+      (p_.domain.is_reduced(d) ? folded_ : kept_).push_back(d);
+    vec_ = widest_useful_vector();
+    m_.layout.name = "L";
+    if (p_.reductions.levels == 0)
+      map_flat();
+    else if (p_.domain.is_reduced(inner_))
+      map_rows();
+    else
+      map_columns();
+    return std::move(m_);
+  }
+
+ private:
+  const MappingProblem &p_;
+  Mapping m_;
+  DimId inner_ = 0;
+  std::vector<DimId> kept_, folded_;
+  int vec_ = 1;
+
+  Index extent(const std::vector<DimId> &dims) const {
+    Index product = 1;
+    for (DimId d : dims) product = product * p_.domain.dims[d].extent;
+    return product;
+  }
+
+  /// Value of an extent, symbols at their expected sizes.
+  std::int64_t expected(const Index &index) const {
+    return evaluate(index, [&](const Atom &a) -> std::int64_t {
+      auto it = p_.options.sizes.find(a.symbol);
+      return it == p_.options.sizes.end() ? 1024 : it->second;
+    });
+  }
+
+  /// 16 bytes of the narrowest contiguous tensor, but at most 32 of the widest.
+  int widest_useful_vector() const {
+    std::size_t narrow = 16, wide = 1;
+    for (const Access &a : p_.accesses) {
+      auto factor = a.stmt->index.coefficient_of(inner_);
+      if (!factor || !factor->is_constant(1)) continue;
+      narrow = std::min(narrow, size_of(a.dtype));
+      wide = std::max(wide, size_of(a.dtype));
+    }
+    return static_cast<int>(std::max<std::size_t>(1, std::min(16 / narrow, 32 / wide)));
+  }
+
+  std::int64_t divisor(const Index &index) const { return divisor_of(index, p_.symbol_divisor); }
+
+  /// Whether whole vectors along the inner dim start at multiples of the vector in every access
+  /// that is contiguous along it.
+  bool starts_are_aligned() const {
+    return std::all_of(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
+      auto factor = a.stmt->index.coefficient_of(inner_);
+      if (!factor || !factor->is_constant(1)) return true;
+      return divisor(a.stmt->index - Index::dim(inner_)) % vec_ == 0;
+    });
+  }
+
+  /// Largest power of two that divides the inner extent, up to the vector.
+  int dividing_vector() const {
+    std::int64_t n = divisor(p_.domain.dims[inner_].extent);
+    int v = vec_;
+    while (n % v != 0) v /= 2;
+    return v;
+  }
+
+  std::vector<DimId> with_inner_last(std::vector<DimId> dims) const {
+    auto it = std::find(dims.begin(), dims.end(), inner_);
+    if (it != dims.end()) std::rotate(it, it + 1, dims.end());
+    return dims;
+  }
+
+  Axis axis(std::vector<DimId> dims, std::vector<Digit> digits) const {
+    // A loop stays even where one iteration suffices: the body names it.
+    std::erase_if(digits, [](const Digit &d) {
+      return d.kind != DigitKind::Loop && d.extent.is_constant(1);
+    });
+    return {std::move(dims), std::move(digits), {}};
+  }
+
+  /// The contiguous access whose rows the vectors follow: the widest tensor's first.
+  AlignTo alignment_frame() const {
+    for (const Access &a : p_.accesses) {
+      auto factor = a.stmt->index.coefficient_of(inner_);
+      if (!factor || !factor->is_constant(1) || a.stmt->index.uses(Atom::Kind::Value)) continue;
+      Index base = a.stmt->index - Index::dim(inner_);
+      if (divisor(base) % vec_ != 0 && a.dims.size() == p_.domain.dims.size())
+        return {a.stmt->buffer, base};
+    }
+    return {};
+  }
+
+  // --- No reductions -----------------------------------------------------------------------------
+
+  void map_flat() {
+    if (kept_.empty()) {
+      m_.threads = 1;
+      return;
+    }
+    std::vector<DimId> dims = with_inner_last(kept_);
+    bool one_dim = dims.size() == 1;
+    std::int64_t row = expected(p_.domain.dims[inner_].extent);
+    if (!one_dim && dividing_vector() < vec_ && row >= kAlignedRow) return map_flat_rows(dims);
+    if (!one_dim) vec_ = std::min(vec_, dividing_vector());
+    Index total = extent(dims);
+    m_.threads = block_threads(expected(total));
+    std::int64_t block = m_.threads * vec_;
+    m_.layout.axes = {
+        axis(dims, {digit(DigitKind::Grid, ceildiv(total, block)),
+                    digit(DigitKind::Thread, m_.threads), digit(DigitKind::Vec, vec_)})};
+    if (one_dim && !starts_are_aligned()) align(m_.layout.axes[0], row);
+  }
+
+  /// Fewer threads where the work is small, but whole warps.
+  int block_threads(std::int64_t elements) const {
+    std::int64_t wanted = pow2_at_least(ceil_div(elements, vec_));
+    return static_cast<int>(std::clamp<std::int64_t>(wanted, 32, kFlatThreads));
+  }
+
+  /// Rows that no vector divides: outer dims on the grid, vectors follow the rows' alignment.
+  void map_flat_rows(std::vector<DimId> dims) {
+    dims.pop_back();
+    Index row = p_.domain.dims[inner_].extent;
+    m_.threads = block_threads(expected(row));
+    std::int64_t block = m_.threads * vec_;
+    Axis columns =
+        axis({inner_}, {digit(DigitKind::Grid, ceildiv(row + vec_ - 1, block)),
+                        digit(DigitKind::Thread, m_.threads), digit(DigitKind::Vec, vec_)});
+    align(columns, expected(row));
+    Index across = ceildiv(row + vec_ - 1, block);
+    m_.layout.axes = {axis(dims, {digit(DigitKind::Grid, extent(dims), across)}), columns};
+  }
+
+  void align(Axis &columns, std::int64_t row) {
+    if (vec_ > 1 && row >= kAlignedRow) columns.align = alignment_frame();
+  }
+
+  // --- Folded dims innermost ---------------------------------------------------------------------
+
+  void map_rows() {
+    if (folded_.size() > 1) vec_ = std::min(vec_, dividing_vector());
+    Index row = extent(folded_);
+    std::int64_t n = expected(row);
+    bool aligned = starts_are_aligned();
+    if (!aligned && n < kAlignedRow) vec_ = 1;
+    while (vec_ > 1 && vec_ > n) vec_ /= 2;
+    std::int64_t capacity = std::int64_t{p_.target.max_threads_per_block} * kMaxElementsPerThread;
+    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
+    std::int64_t rows = expected(extent(kept_));
+    if (!keeps && n > 4096 && rows < 2 * p_.target.num_sms) return map_split_rows(row);
+    if (n > (keeps ? capacity : 16384)) return map_streaming_rows(row, aligned);
+    map_resident_rows(row, aligned);
+  }
+
+  int elements_per_thread(std::int64_t n) const {
+    return n <= 1024 ? 16 : n <= 4096 ? 32 : kMaxElementsPerThread;
+  }
+
+  void map_resident_rows(const Index &row, bool aligned) {
+    m_.form = Form::Resident;
+    std::int64_t n = expected(row);
+    std::int64_t span = aligned ? n : n + vec_ - 1;  // with a head that starts early
+    std::int64_t wanted = std::max<std::int64_t>(elements_per_thread(n), vec_);
+    std::int64_t lanes = std::min<std::int64_t>(pow2_at_least(ceil_div(span, wanted)),
+                                                p_.target.max_threads_per_block);
+    std::int64_t regs = ceil_div(span, lanes * vec_);
+    std::int64_t rows = std::max<std::int64_t>(1, kRowThreads / lanes);
+    m_.threads = static_cast<int>(lanes * rows);
+    Axis columns = axis(with_inner_last(folded_),
+                        {digit(DigitKind::Reg, regs), digit(DigitKind::Thread, lanes),
+                         digit(DigitKind::Vec, vec_)});
+    if (!aligned) align(columns, n);
+    m_.layout.axes = {rows_axis(rows, lanes), columns};
+    if (!row.constant())
+      m_.limits.push_back({row + (aligned ? 0 : vec_ - 1), lanes * regs * vec_,
+                           "a row in the registers of a block"});
+  }
+
+  /// The kept dims: `rows` rows a block, at this stride of the thread index.
+  Axis rows_axis(std::int64_t rows, std::int64_t stride) const {
+    return axis(kept_, {digit(DigitKind::Grid, ceildiv(extent(kept_), rows)),
+                        digit(DigitKind::Thread, rows, stride)});
+  }
+
+  void map_streaming_rows(const Index &row, bool aligned) {
+    m_.form = Form::Streaming;
+    std::int64_t threads = expected(row) > 65536 ? 1024 : 256;
+    m_.threads = static_cast<int>(threads);
+    std::int64_t step = threads * vec_ * kUnroll;
+    Index span = aligned ? row : row + vec_ - 1;
+    Axis columns = axis(
+        with_inner_last(folded_),
+        {digit(DigitKind::Loop, ceildiv(span, step), 1, kRowLoop), digit(DigitKind::Reg, kUnroll),
+         digit(DigitKind::Thread, threads), digit(DigitKind::Vec, vec_)});
+    if (!aligned) align(columns, expected(row));
+    m_.layout.axes = {rows_axis(1, 1), columns};
+  }
+
+  void map_split_rows(const Index &row) {
+    std::int64_t threads = kFlatThreads, step = threads * vec_ * kUnroll;
+    if (!starts_are_aligned()) vec_ = 1, step = threads * kUnroll;
+    std::int64_t rows = std::max<std::int64_t>(expected(extent(kept_)), 1);
+    std::int64_t useful = ceil_div(expected(row), step);
+    std::int64_t parts = std::clamp<std::int64_t>(p_.target.num_sms * 8 / rows, 1, useful);
+    Index count = ceildiv(row, parts * step);
+    Index grid_rows = extent(kept_);
+    Axis columns = axis(with_inner_last(folded_),
+                        {digit(DigitKind::Grid, parts), digit(DigitKind::Loop, count, 1, kRowLoop),
+                         digit(DigitKind::Reg, kUnroll), digit(DigitKind::Thread, threads),
+                         digit(DigitKind::Vec, vec_)});
+    m_.layout.axes = {axis(kept_, {digit(DigitKind::Grid, grid_rows, parts)}), columns};
+    finish_split(threads, parts, grid_rows, m_.layout.axes[0], threads, 1);
+  }
+
+  // --- Folded dims outside a kept innermost one
+  // ---------------------------------------------------
+
+  void map_columns() {
+    vec_ = std::min(vec_, dividing_vector());
+    if (!starts_are_aligned()) vec_ = 1;
+    Index columns = p_.domain.dims[inner_].extent;
+    std::int64_t n = expected(extent(folded_));
+    std::int64_t lanes =
+        std::min<std::int64_t>(32, pow2_at_least(ceil_div(expected(columns), vec_)));
+    std::int64_t down = kFlatThreads / lanes;
+    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
+    if (keeps && map_resident_columns(n, lanes, down)) return;
+    std::int64_t tiles = ceil_div(expected(columns), lanes * vec_) * expected_outer();
+    std::int64_t step = down * kUnroll;
+    std::int64_t parts =
+        keeps ? 1
+              : std::clamp<std::int64_t>(4 * p_.target.num_sms / std::max<std::int64_t>(tiles, 1),
+                                         1, ceil_div(n, step));
+    m_.form = keeps || parts == 1 ? Form::Streaming : Form::Split;
+    m_.threads = static_cast<int>(lanes * down);
+    Index count = ceildiv(extent(folded_), parts * step);
+    Axis folded =
+        axis(folded_, {digit(DigitKind::Grid, parts), digit(DigitKind::Loop, count, 1, kRowLoop),
+                       digit(DigitKind::Reg, kUnroll), digit(DigitKind::Thread, down, lanes)});
+    std::vector<Axis> kept = column_axes(lanes, parts);
+    m_.layout.axes = kept;
+    m_.layout.axes.push_back(folded);
+    if (m_.form != Form::Split) return;
+    Index grid_tiles = ceildiv(columns, lanes * vec_) * extent(outer());
+    finish_split(m_.threads, parts, grid_tiles, kept[0], down, lanes);
+    m_.finish.axes.insert(m_.finish.axes.begin(), kept.begin() + 1, kept.end());
+  }
+
+  std::vector<DimId> outer() const {
+    std::vector<DimId> dims = kept_;
+    std::erase(dims, inner_);
+    return dims;
+  }
+
+  std::int64_t expected_outer() const {
+    return std::max<std::int64_t>(expected(extent(outer())), 1);
+  }
+
+  /// Columns across lanes, outer kept dims on the grid; `stride` blocks share a tile.
+  std::vector<Axis> column_axes(std::int64_t lanes, const Index &stride) const {
+    Index across = ceildiv(p_.domain.dims[inner_].extent, lanes * vec_);
+    std::vector<Axis> axes = {
+        axis({inner_}, {digit(DigitKind::Grid, across, stride), digit(DigitKind::Thread, lanes),
+                        digit(DigitKind::Vec, vec_)})};
+    if (!outer().empty())
+      axes.push_back(axis(outer(), {digit(DigitKind::Grid, extent(outer()), across * stride)}));
+    return axes;
+  }
+
+  /// All of the folded extent in registers, if it fits with narrower vectors or more threads.
+  bool map_resident_columns(std::int64_t n, std::int64_t lanes, std::int64_t down) {
+    auto fits = [&] { return ceil_div(n, down) * vec_ <= kMaxElementsPerThread; };
+    while (!fits() && lanes * down < p_.target.max_threads_per_block) down *= 2;
+    while (!fits() && vec_ > 1) vec_ /= 2;
+    if (!fits()) return false;
+    m_.form = Form::Resident;
+    while (down > 1 && down / 2 * kUnroll >= n) down /= 2;
+    std::int64_t regs = ceil_div(n, down);
+    m_.threads = static_cast<int>(lanes * down);
+    m_.layout.axes = column_axes(lanes, 1);
+    m_.layout.axes.push_back(
+        axis(folded_, {digit(DigitKind::Reg, regs), digit(DigitKind::Thread, down, lanes)}));
+    if (!extent(folded_).constant())
+      m_.limits.push_back(
+          {extent(folded_), down * regs, "folded dims in the registers of a block"});
+    return true;
+  }
+
+  /// The last block of a tile reads the parts with `down` threads at this stride.
+  void finish_split(std::int64_t threads, std::int64_t parts, const Index &tiles, Axis kept,
+                    std::int64_t down, std::int64_t stride) {
+    m_.threads = static_cast<int>(threads);
+    m_.form = parts == 1 ? Form::Streaming : Form::Split;
+    if (parts == 1) return;
+    m_.parts = parts;
+    m_.tiles = tiles;
+    auto first = static_cast<DimId>(p_.domain.dims.size());
+    m_.split = first;
+    m_.part = first + 1;
+    m_.tile = first + 2;
+    // These dims name digits of the block index that other axes hold.
+    m_.layout.axes.push_back({{m_.split}, {digit(DigitKind::Grid, parts)}, {}});
+    m_.layout.axes.push_back({{m_.tile}, {digit(DigitKind::Grid, tiles, parts)}, {}});
+    m_.finish.name = "F";
+    m_.finish.axes = {
+        std::move(kept),
+        axis({m_.part}, {digit(DigitKind::Loop, ceil_div(parts, down * kUnroll), 1, kPartLoop),
+                         digit(DigitKind::Reg, kUnroll), digit(DigitKind::Thread, down, stride)})};
+  }
+};
+
+}  // namespace
+
+Mapping choose_mapping(const MappingProblem &problem) { return Chooser(problem).choose(); }
+
+}  // namespace fuse

@@ -1,0 +1,55 @@
+// How a kernel's dims are laid on the machine: the decision of the scheduler.
+#pragma once
+
+#include "passes/passes.h"
+#include "passes/schedule/access.h"
+
+#include <vector>
+
+namespace fuse {
+
+/// Reductions of a kernel relative to its stores.
+struct ReductionUse {
+  int levels = 0;            // chains of reductions: a reduction of what another one feeds has 2
+  bool re_expanded = false;  // a stored value depends on folded dims
+};
+
+enum class Form {
+  Flat,       // no reduction: one pass
+  Resident,   // folded dims on chip: every element is loaded once
+  Streaming,  // folded dims in loops, one for each level of reductions and one for the stores
+  Split,      // folded dims over blocks too; the last block combines the parts
+};
+
+struct Mapping {
+  Form form = Form::Flat;
+  int threads = 256;
+  int cluster = 1;
+  Layout layout;  // of the body
+  Layout finish;  // Split: of the last block
+  DimId split = kNone,
+        part = kNone;          // Split: the block's part, and the parts seen by the last block
+  DimId tile = kNone;          // Split: the group of blocks that share a result
+  Index parts = 1, tiles = 1;  // Split: extents of these
+  std::vector<Limit> limits;
+};
+
+inline constexpr const char *kRowLoop = "k";   // over the folded dims
+inline constexpr const char *kPartLoop = "q";  // over the parts of a Split
+
+/// Everything the choice depends on.
+struct MappingProblem {
+  const Kernel &draft;  // dims, buffers and accesses of a flat body
+  const Domain &domain;
+  std::vector<Access> accesses;
+  ReductionUse reductions;
+  const Target &target;
+  const LowerOptions &options;
+  SymbolDivisor symbol_divisor;
+};
+
+/// Chooses form and layouts. Dims of a Split mapping beyond the domain's are numbered from
+/// domain.dims.size(): split, part, tile.
+Mapping choose_mapping(const MappingProblem &problem);
+
+}  // namespace fuse

@@ -1,0 +1,177 @@
+// A plan becomes a program: kernels, memory and order.
+#include "ir/format.h"
+#include "ir/op.h"
+#include "passes/passes.h"
+#include "passes/schedule/kernel_builder.h"
+
+#include <algorithm>
+
+namespace fuse {
+
+namespace {
+
+class Scheduler {
+ public:
+  Scheduler(const GraphData &graph, const Plan &plan, const Target &target,
+            const LowerOptions &options)
+      : g_(graph), plan_(plan), target_(target), options_(options) {}
+
+  Program run() {
+    program_.name = g_.name;
+    program_.symbols = g_.symbols;
+    program_.plan = plan_;
+    add_arguments();
+    for (const PlanStep &step : plan_.steps) {
+      if (step.is_extern)
+        add_extern(step.extern_node);
+      else
+        add_kernel(plan_.kernels[step.kernel]);
+    }
+    return std::move(program_);
+  }
+
+ private:
+  const GraphData &g_;
+  const Plan &plan_;
+  const Target &target_;
+  const LowerOptions &options_;
+  Program program_;
+  std::map<NodeId, std::vector<Binding>> places_;  // of values in memory
+
+  static ArgumentClass class_of(const std::vector<ArgumentClass> &classes, std::size_t i) {
+    return i < classes.size() ? classes[i] : ArgumentClass{};
+  }
+
+  void add_arguments() {
+    for (NodeId id : g_.inputs) {
+      const auto &attr = g_.attr<InputAttr>(id);
+      ArgumentClass c = class_of(options_.inputs, program_.inputs.size());
+      places_[id].push_back({Binding::Kind::Input, program_.inputs.size()});
+      program_.inputs.push_back({attr.name, g_.dtype(id), g_.shape(id), attr.is_scalar,
+                                 c.strided && !attr.is_scalar, c.alignment});
+    }
+    for (const Output &o : g_.outputs) {
+      ArgumentClass c = class_of(options_.outputs, program_.outputs.size());
+      if (g_.node(o.node).op != Op::Input)
+        places_[o.node].push_back({Binding::Kind::Output, program_.outputs.size()});
+      program_.outputs.push_back(
+          {o.name, g_.dtype(o.node), g_.shape(o.node), false, c.strided, c.alignment});
+    }
+  }
+
+  const Argument &argument(const Binding &place) const {
+    return place.kind == Binding::Kind::Input ? program_.inputs[place.index]
+                                              : program_.outputs[place.index];
+  }
+
+  MemoryLayout layout_of(NodeId id, const Binding &place) const {
+    if (place.kind == Binding::Kind::Workspace)
+      return {"t" + std::to_string(id), false, false, 256};
+    const Argument &a = argument(place);
+    int alignment = a.alignment ? a.alignment : static_cast<int>(size_of(a.dtype));
+    return {a.name, a.strided, a.is_scalar, alignment};
+  }
+
+  /// A place for a value that only this program sees.
+  void add_workspace(NodeId id) {
+    places_[id].push_back({Binding::Kind::Workspace, program_.workspace.size()});
+    Index bytes =
+        Index(num_elements(g_.shape(id))) * Index(static_cast<std::int64_t>(size_of(g_.dtype(id))));
+    program_.workspace.push_back({bytes, false});
+  }
+
+  /// Outputs that name the input itself are copied by the kernel that stores it.
+  std::vector<Binding> written_places(NodeId id) {
+    std::vector<Binding> places;
+    for (std::size_t i = 0; i < g_.outputs.size(); ++i)
+      if (g_.outputs[i].node == id) places.push_back({Binding::Kind::Output, i});
+    if (!places.empty()) return places;
+    if (!places_.count(id)) add_workspace(id);
+    return places_.at(id);
+  }
+
+  KernelMemory memory_of(const PlannedKernel &kernel) {
+    KernelMemory memory;
+    for (NodeId id : kernel.reads) {
+      FUSE_CHECK(places_.count(id), "kernel {} reads %{}, which nothing stored", kernel.name, id);
+      memory.reads[id] = layout_of(id, places_.at(id)[0]);
+    }
+    for (NodeId id : kernel.stores)
+      for (const Binding &place : written_places(id))
+        memory.writes[id].push_back(layout_of(id, place));
+    return memory;
+  }
+
+  Binding bind(const KernelArgument &argument) {
+    switch (argument.kind) {
+      case KernelArgument::Kind::Read: return places_.at(argument.node)[0];
+      case KernelArgument::Kind::Write: return written_places(argument.node)[argument.output];
+      case KernelArgument::Kind::Part:
+      case KernelArgument::Kind::Counter: break;
+    }
+    bool counter = argument.kind == KernelArgument::Kind::Counter;
+    program_.workspace.push_back({argument.bytes, counter});
+    return {Binding::Kind::Workspace, program_.workspace.size() - 1};
+  }
+
+  void add_kernel(const PlannedKernel &planned) {
+    std::optional<BuiltKernel> built =
+        build_kernel(g_, planned, memory_of(planned), target_, options_);
+    FUSE_CHECK(built, "kernel {} of {} nodes has no common domain", planned.name,
+               planned.nodes.size());
+    Step step;
+    step.kernel = program_.kernels.size();
+    for (const KernelArgument &a : built->arguments) step.bindings.push_back(bind(a));
+    program_.kernels.push_back(std::move(built->kernel));
+    program_.steps.push_back(std::move(step));
+    program_.limits.insert(program_.limits.end(), built->limits.begin(), built->limits.end());
+  }
+
+  std::vector<NodeId> results_of(NodeId id) const {
+    std::vector<NodeId> results(g_.attr<ExternAttr>(id).dtypes.size(), kNoNode);
+    results[0] = id;
+    for (NodeId n = id + 1; n < g_.size(); ++n)
+      if (g_.node(n).op == Op::ExternResult && g_.operand(n, 0) == id)
+        results[g_.attr<ExternAttr>(n).result] = n;
+    return results;
+  }
+
+  void add_extern(NodeId id) {
+    const auto &attr = g_.attr<ExternAttr>(id);
+    Step step;
+    step.is_extern = true;
+    step.extern_name = attr.name;
+    step.num_operands = g_.operands(id).size();
+    for (NodeId operand : g_.operands(id)) {
+      FUSE_CHECK(places_.count(operand), "extern {} reads %{}, which nothing stored", attr.name,
+                 operand);
+      step.dtypes.push_back(g_.dtype(operand));
+      step.shapes.push_back(g_.shape(operand));
+      step.bindings.push_back(places_.at(operand)[0]);
+    }
+    std::vector<NodeId> results = results_of(id);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      step.dtypes.push_back(attr.dtypes[i]);
+      step.shapes.push_back(attr.shapes[i]);
+      step.bindings.push_back(result_place(results[i], attr.dtypes[i], attr.shapes[i]));
+    }
+    program_.steps.push_back(std::move(step));
+  }
+
+  /// A result that nobody uses has been eliminated; the opaque op still writes it somewhere.
+  Binding result_place(NodeId id, DType dtype, const Shape &shape) {
+    if (id != kNoNode) return written_places(id)[0];
+    Index bytes = Index(num_elements(shape)) * Index(static_cast<std::int64_t>(size_of(dtype)));
+    program_.workspace.push_back({bytes, false});
+    return {Binding::Kind::Workspace, program_.workspace.size() - 1};
+  }
+};
+
+}  // namespace
+
+Program schedule(const Graph &graph, const Plan &plan, const Target &target,
+                 const LowerOptions &options) {
+  return Scheduler(graph.data(), plan, target, options).run();
+}
+
+}  // namespace fuse

@@ -1,0 +1,129 @@
+// Facts of arguments and the checks on them.
+#include "runtime/arguments.h"
+
+#include "ir/float_bits.h"
+#include "ir/format.h"
+#include "runtime/scratch.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace fuse {
+
+namespace {
+
+std::int64_t multiply(const std::string &name, std::int64_t a, std::int64_t b) {
+  std::int64_t r;
+  if (__builtin_mul_overflow(a, b, &r))
+    fail(ErrorCode::Shape, "the size of {} exceeds 63 bits", name);
+  return r;
+}
+
+bool is_row_major(const std::int64_t *extents, const std::int64_t *strides,
+                  const std::int64_t *row_major, std::size_t rank) {
+  for (std::size_t d = 0; d < rank; ++d)
+    if (extents[d] != 1 && strides[d] != row_major[d]) return false;
+  return true;
+}
+
+void check_output_strides(const std::string &name, const std::int64_t *extents,
+                          const std::int64_t *strides, std::size_t rank) {
+  for (std::size_t d = 0; d < rank; ++d)
+    if (extents[d] > 1 && strides[d] == 0)
+      fail(ErrorCode::InvalidArgument, "output {} has stride 0 on axis {} of {} elements", name, d,
+           extents[d]);
+}
+
+/// True where the integer is a value of the dtype.
+bool fits(DType type, std::int64_t value) {
+  if (type == DType::U64) return value >= 0;
+  return wrap_int(type, static_cast<std::uint64_t>(value)) == static_cast<std::uint64_t>(value);
+}
+
+struct Span {
+  std::uintptr_t begin, end;
+  std::size_t argument;
+  bool is_output;
+};
+
+}  // namespace
+
+int alignment_of(const void *address) {
+  auto bits = reinterpret_cast<std::uintptr_t>(address) | 16;
+  return 1 << std::countr_zero(bits);
+}
+
+ArgumentFacts describe(const Argument &argument, bool is_output, const std::int64_t *extents,
+                       const std::int64_t *strides, int alignment) {
+  const std::size_t rank = argument.shape.size();
+  ArgumentFacts facts;
+  std::int64_t elements = 1;
+  for (std::size_t d = rank; d-- > 0;) {
+    facts.strides[d] = elements;
+    elements = multiply(argument.name, elements, extents[d]);
+  }
+  const auto size = static_cast<std::int64_t>(size_of(argument.dtype));
+  facts.kind.alignment = std::max(alignment, static_cast<int>(size));
+  facts.bytes = multiply(argument.name, elements, size);
+  if (elements == 0 || !strides || is_row_major(extents, strides, facts.strides, rank))
+    return facts;
+  if (is_output) check_output_strides(argument.name, extents, strides, rank);
+  facts.kind.strided = true;
+  facts.bytes = size;
+  std::copy_n(strides, rank, facts.strides);
+  return facts;
+}
+
+std::uint64_t scalar_bits(const Argument &argument, const Arg &given) {
+  DType type = argument.dtype;
+  if (is_float(type))
+    return encode_float(type, given.kind == Arg::Kind::Real ? given.real
+                                                            : static_cast<double>(given.integer));
+  std::int64_t value = given.integer;
+  if (given.kind == Arg::Kind::Real) {
+    bool whole = std::abs(given.real) < 0x1p63 && std::trunc(given.real) == given.real;
+    if (!whole)
+      fail(ErrorCode::DType, "{} is a scalar of {}: {} is not an integer", argument.name,
+           to_string(type), given.real);
+    value = static_cast<std::int64_t>(given.real);
+  }
+  bool in_range = is_bool(type) ? value == 0 || value == 1 : fits(type, value);
+  if (!in_range)
+    fail(ErrorCode::DType, "{} is a scalar of {}, which does not hold {}", argument.name,
+         to_string(type), value);
+  return static_cast<std::uint64_t>(value);
+}
+
+void check_overlap(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs,
+                   const ArgumentFacts *facts) {
+  const std::size_t count = inputs.size() + outputs.size();
+  auto name = [&](std::size_t i) {
+    return i < inputs.size() ? inputs[i].name : outputs[i - inputs.size()].name;
+  };
+  Scratch<Span, 64> spans(count);
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto begin = reinterpret_cast<std::uintptr_t>(facts[i].data);
+    if (facts[i].bytes > 0)
+      spans[used++] = {begin, begin + static_cast<std::uintptr_t>(facts[i].bytes), i,
+                       i >= inputs.size()};
+  }
+  std::sort(spans.begin(), spans.begin() + used,
+            [](const Span &a, const Span &b) { return a.begin < b.begin; });
+  Span any{}, output{};  // those that reach furthest so far
+  for (std::size_t k = 0; k < used; ++k) {
+    const Span &span = spans[k];
+    const Span &other = span.is_output ? any : output;
+    if (span.begin < other.end)
+      fail(ErrorCode::InvalidArgument,
+           "{} and {} overlap in memory: outputs need memory of their own",
+           name(std::min(span.argument, other.argument)),
+           name(std::max(span.argument, other.argument)));
+    if (span.end > any.end) any = span;
+    if (span.is_output && span.end > output.end) output = span;
+  }
+}
+
+}  // namespace fuse

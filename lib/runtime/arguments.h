@@ -1,0 +1,38 @@
+// Arguments of a launch: what their addresses, strides and values say.
+#pragma once
+
+#include "ir/program.h"
+#include "passes/passes.h"
+
+#include <fuse/executable.h>
+
+#include <cstdint>
+
+namespace fuse {
+
+/// What one launch says of one argument.
+struct ArgumentFacts {
+  const void *data = nullptr;
+  ArgumentClass kind;
+  std::int64_t bytes = 0;          // to look at for overlap: all, or one element if strided
+  std::int64_t strides[kMaxRank];  // in elements
+};
+
+/// Facts of a tensor of the extents; null strides mean row-major. `alignment` is what the address
+/// is known to divide. Throws InvalidArgument where elements of an output share memory.
+ArgumentFacts describe(const Argument &argument, bool is_output, const std::int64_t *extents,
+                       const std::int64_t *strides, int alignment);
+
+/// Bytes that the address divides: a power of two, at most 16, and 16 for null.
+int alignment_of(const void *address);
+
+/// Bits of the value as the argument's dtype, in the low bytes. Throws Error{DType} where an
+/// integer dtype does not take the value.
+std::uint64_t scalar_bits(const Argument &argument, const Arg &given);
+
+/// Throws InvalidArgument where an output shares memory with another argument. Of strided tensors
+/// the first element is looked at: they may interleave.
+void check_overlap(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs,
+                   const ArgumentFacts *facts);
+
+}  // namespace fuse

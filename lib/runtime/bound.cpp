@@ -1,0 +1,203 @@
+// Binding of sizes, and the launch path.
+#include "runtime/bound.h"
+
+#include "ir/format.h"
+#include "runtime/scratch.h"
+
+#include <climits>
+
+FUSE_BEGIN_NAMESPACE
+
+using namespace cuda;
+
+namespace {
+
+std::int64_t round_up(std::int64_t bytes) {
+  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
+
+TensorView view_of(const Shape &shape, const Bindings &sizes) {
+  return tensor(nullptr, fuse::evaluate(shape, sizes));
+}
+
+void launch_on_gpu(CUfunction function, const Kernel &kernel, std::uint64_t grid, CUstream stream,
+                   void **parameters) {
+  CUlaunchAttribute cluster{};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.cluster = {static_cast<unsigned>(kernel.cluster), 1, 1};
+  CUlaunchConfig config{};
+  config.grid_x = static_cast<unsigned>(grid);
+  config.grid_y = config.grid_z = 1;
+  config.block_x = static_cast<unsigned>(kernel.threads);
+  config.block_y = config.block_z = 1;
+  config.stream = stream;
+  config.attributes = kernel.cluster > 1 ? &cluster : nullptr;
+  config.num_attributes = kernel.cluster > 1 ? 1 : 0;
+  FUSE_CUDA(cuLaunchKernelEx, &config, function, parameters, nullptr);
+}
+
+}  // namespace
+
+BoundLaunch::BoundLaunch(std::shared_ptr<const Variant> variant, Bindings sizes,
+                         const Context &context, std::vector<std::int64_t> key)
+    : variant_(std::move(variant)),
+      sizes_(std::move(sizes)),
+      context_(context),
+      key_(std::move(key)) {
+  const Program &program = variant_->program();
+  lay_out_workspace();
+  for (const Step &step : program.steps) {
+    if (step.is_extern)
+      externs_.push_back(bind_extern(step));
+    else
+      kernels_.push_back(bind_kernel(step));
+  }
+}
+
+std::int64_t BoundLaunch::evaluate(const Index &index) const {
+  return fuse::evaluate(index, [&](const Atom &atom) {
+    auto it = sizes_.find(atom.symbol);
+    FUSE_CHECK(atom.kind == Atom::Kind::Symbol && it != sizes_.end(),
+               "{} uses '{}', which is no size", variant_->program().name, atom.symbol);
+    return it->second;
+  });
+}
+
+void BoundLaunch::lay_out_workspace() {
+  for (const WorkspaceBuffer &buffer : variant_->program().workspace) {
+    std::int64_t &end =
+        buffer.counter ? workspace_size_.counter_bytes : workspace_size_.data_bytes;
+    offsets_.push_back(end);
+    end += round_up(evaluate(buffer.bytes));
+  }
+}
+
+BoundLaunch::Parameter BoundLaunch::parameter(const Binding &binding) const {
+  const Program &program = variant_->program();
+  std::size_t index = binding.index;
+  Source source = Source::Tensor;
+  switch (binding.kind) {
+    case Binding::Kind::Input:
+      if (program.inputs[index].is_scalar) source = Source::Scalar;
+      break;
+    case Binding::Kind::Output:
+      index += program.inputs.size();
+      break;
+    case Binding::Kind::Workspace:
+      source = Source::Workspace;
+      break;
+  }
+  return {source, static_cast<std::uint32_t>(index)};
+}
+
+BoundLaunch::BoundKernel BoundLaunch::bind_kernel(const Step &step) {
+  const Kernel &kernel = variant_->program().kernels[step.kernel];
+  BoundKernel bound;
+  bound.index = step.kernel;
+  bound.grid = static_cast<std::uint64_t>(evaluate(grid_size(kernel)));
+  if (bound.grid > INT_MAX)
+    fail(ErrorCode::Unsupported, "kernel {} needs {} blocks: a launch takes {} at most",
+         kernel.name, bound.grid, INT_MAX);
+  if (context_.handle) bound.function = variant_->functions(context_)[step.kernel];
+  for (const Binding &b : step.bindings) bound.parameters.push_back(parameter(b));
+  for (const std::string &symbol : symbols_of(kernel)) {
+    bound.parameters.push_back({Source::Size, static_cast<std::uint32_t>(size_values_.size())});
+    size_values_.push_back(evaluate(Index::symbol(symbol)));
+  }
+  return bound;
+}
+
+BoundLaunch::BoundExtern BoundLaunch::bind_extern(const Step &step) const {
+  BoundExtern bound;
+  for (std::size_t i = 0; i < step.bindings.size(); ++i) {
+    bound.parameters.push_back(parameter(step.bindings[i]));
+    bound.views.push_back(view_of(step.shapes[i], sizes_));
+  }
+  return bound;
+}
+
+std::uint64_t BoundLaunch::grid(std::size_t kernel) const {
+  for (const BoundKernel &k : kernels_)
+    if (k.index == kernel) return k.grid;
+  return 0;
+}
+
+void BoundLaunch::check_addresses(const void *const *arguments, std::size_t count) const {
+  const Program &program = variant_->program();
+  std::size_t inputs = program.inputs.size(), expected = inputs + program.outputs.size();
+  if (count != expected)
+    fail(ErrorCode::InvalidArgument, "{} takes {} arguments: {} were given", program.name, expected,
+         count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Argument &argument = i < inputs ? program.inputs[i] : program.outputs[i - inputs];
+    auto mask = static_cast<std::uintptr_t>(variant_->arguments()[i].alignment) - 1;
+    if (!argument.is_scalar && (reinterpret_cast<std::uintptr_t>(arguments[i]) & mask) != 0)
+      fail(ErrorCode::InvalidArgument, "the address of {} is not aligned to {} bytes, as was bound",
+           argument.name, mask + 1);
+  }
+}
+
+void BoundLaunch::run(CUstream_st *stream, const void *const *arguments,
+                      const WorkspaceMemory &memory, const ExternHandler &run_extern) const {
+  const Program &program = variant_->program();
+  Scratch<void *, 256> workspace(program.workspace.size());
+  for (std::size_t i = 0; i < workspace.size(); ++i)
+    workspace[i] = (program.workspace[i].counter ? memory.counters : memory.data) + offsets_[i];
+  std::size_t next_kernel = 0, next_extern = 0;
+  for (const Step &step : program.steps) {
+    if (step.is_extern)
+      call_extern(step, externs_[next_extern++], stream, arguments, workspace.data(), run_extern);
+    else
+      run_kernel(kernels_[next_kernel++], stream, arguments, workspace.data());
+  }
+}
+
+void BoundLaunch::run_kernel(const BoundKernel &bound, CUstream_st *stream,
+                             const void *const *arguments, void *const *workspace) const {
+  if (bound.grid == 0) return;
+  Scratch<void *, 512> pointers(bound.parameters.size());
+  for (std::size_t i = 0; i < pointers.size(); ++i) {
+    const void *pointer = nullptr;
+    auto [source, k] = bound.parameters[i];
+    switch (source) {
+      case Source::Tensor:
+        pointer = &arguments[k];
+        break;
+      case Source::Scalar:
+        pointer = arguments[k];
+        break;
+      case Source::Workspace:
+        pointer = &workspace[k];
+        break;
+      case Source::Size:
+        pointer = &size_values_[k];
+        break;
+    }
+    pointers[i] = const_cast<void *>(pointer);  // the driver's signature; it only reads
+  }
+  if (bound.function)
+    return launch_on_gpu(bound.function, variant_->program().kernels[bound.index], bound.grid,
+                         stream, pointers.data());
+  HostLaunch launch;
+  launch.grid = bound.grid;
+  launch.arguments = pointers.data();
+  variant_->host_kernel(bound.index).launch(launch);
+}
+
+void BoundLaunch::call_extern(const Step &step, const BoundExtern &bound, CUstream_st *stream,
+                              const void *const *arguments, void *const *workspace,
+                              const ExternHandler &run_extern) const {
+  if (!run_extern)
+    fail(ErrorCode::InvalidArgument, "{} calls extern \"{}\": set LaunchOptions::run_extern",
+         variant_->program().name, step.extern_name);
+  Scratch<TensorView, 16> views(bound.views.size());
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    auto [source, k] = bound.parameters[i];
+    views[i] = bound.views[i];
+    views[i].data = source == Source::Workspace ? workspace[k] : arguments[k];
+  }
+  run_extern({step.extern_name, views.data(), step.num_operands, views.data() + step.num_operands,
+              views.size() - step.num_operands, stream});
+}
+
+FUSE_END_NAMESPACE

@@ -1,0 +1,76 @@
+// A launch for fixed sizes: every expression evaluated, every kernel resolved.
+#pragma once
+
+#include "runtime/variant.h"
+#include "runtime/workspace.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+FUSE_BEGIN_NAMESPACE
+
+/// Immutable. run() packs parameters and launches; it allocates nothing for kernels of up to 512
+/// parameters and takes no lock.
+class BoundLaunch {
+ public:
+  /// `sizes` holds the symbols and, for strided arguments, "<name>.stride<axis>". `key` is what
+  /// launch() compares. The context is current and has id 0 for the host.
+  BoundLaunch(std::shared_ptr<const Variant> variant, Bindings sizes, const Context &context,
+              std::vector<std::int64_t> key);
+
+  /// Addresses of tensors and of values of scalars: inputs, then outputs.
+  void run(CUstream_st *stream, const void *const *arguments, const WorkspaceMemory &workspace,
+           const ExternHandler &run_extern) const;
+
+  const Variant &variant() const { return *variant_; }
+  const Bindings &sizes() const { return sizes_; }
+  const Context &context() const { return context_; }
+  const std::vector<std::int64_t> &key() const { return key_; }
+  WorkspaceSize workspace_size() const { return workspace_size_; }
+  /// Blocks of the first launch of a kernel of the program.
+  std::uint64_t grid(std::size_t kernel) const;
+
+  /// Throws InvalidArgument naming an argument whose address the variant does not take.
+  void check_addresses(const void *const *arguments, std::size_t count) const;
+
+ private:
+  enum class Source : std::uint8_t { Tensor, Scalar, Workspace, Size };
+  struct Parameter {
+    Source source;
+    std::uint32_t index;  // into arguments, workspace buffers or size_values_
+  };
+  struct BoundKernel {
+    std::size_t index = 0;  // into Program::kernels
+    std::uint64_t grid = 0;
+    cuda::CUfunction function = nullptr;
+    std::vector<Parameter> parameters;
+  };
+  struct BoundExtern {
+    std::vector<Parameter> parameters;
+    std::vector<TensorView> views;  // without addresses
+  };
+
+  Parameter parameter(const Binding &binding) const;
+  BoundKernel bind_kernel(const Step &step);
+  BoundExtern bind_extern(const Step &step) const;
+  void lay_out_workspace();
+  std::int64_t evaluate(const Index &index) const;
+  void run_kernel(const BoundKernel &bound, CUstream_st *stream, const void *const *arguments,
+                  void *const *workspace) const;
+  void call_extern(const Step &step, const BoundExtern &bound, CUstream_st *stream,
+                   const void *const *arguments, void *const *workspace,
+                   const ExternHandler &run_extern) const;
+
+  std::shared_ptr<const Variant> variant_;
+  Bindings sizes_;
+  Context context_;
+  std::vector<std::int64_t> key_;
+  std::vector<std::int64_t> size_values_;
+  std::vector<BoundKernel> kernels_;   // in the order of their steps
+  std::vector<BoundExtern> externs_;   // likewise
+  std::vector<std::int64_t> offsets_;  // of workspace buffers: counters, or data
+  WorkspaceSize workspace_size_;
+};
+
+FUSE_END_NAMESPACE

@@ -1,0 +1,76 @@
+// compile(): the picture of the whole library as one function.
+#include <fuse/compile.h>
+
+#include "ir/env.h"
+#include "ir/format.h"
+#include "ir/graph_data.h"
+#include "passes/passes.h"
+#include "runtime/executable_impl.h"
+
+namespace fuse {
+
+namespace {
+
+Executor resolve(Executor wanted) {
+  if (wanted == Executor::Gpu) driver();  // throws NoDevice, naming why
+  if (wanted != Executor::Auto) return wanted;
+  return has_driver() ? Executor::Gpu : Executor::Host;
+}
+
+Target resolve(const CompileOptions &options, Executor executor) {
+  if (options.target) return *options.target;
+  return executor == Executor::Gpu ? target_of(options.device) : Target::named("host");
+}
+
+Interface interface_of(const Graph &graph) {
+  const GraphData &g = graph.data();
+  Interface interface{g.name, {}, {}, g.symbols};
+  for (NodeId id : g.inputs) {
+    const InputAttr &input = g.attr<InputAttr>(id);
+    Argument a{input.name, g.dtype(id), g.shape(id)};
+    a.is_scalar = input.is_scalar;
+    interface.inputs.push_back(std::move(a));
+  }
+  for (const Output &o : g.outputs)
+    interface.outputs.push_back({o.name, g.dtype(o.node), g.shape(o.node)});
+  return interface;
+}
+
+void dump_program(const Program &program) {
+  if (dumps("kernel")) {
+    std::string text;
+    for (const Kernel &k : program.kernels) text += to_string(k) + "\n";
+    dump("kernel", program.name, text);
+  }
+}
+
+}  // namespace
+
+Executable make_executable(Interface interface, Lower lower, const CompileOptions &options) {
+  Executor executor = resolve(options.executor);
+  Target target = resolve(options, executor);
+  return Executable(std::make_shared<ExecutableImpl>(std::move(interface), std::move(lower),
+                                                     options, std::move(target), executor));
+}
+
+}  // namespace fuse
+
+FUSE_BEGIN_NAMESPACE
+
+Executable compile(const Graph &graph, const CompileOptions &options) {
+  CompileOptions resolved = options;
+  resolved.executor = resolve(options.executor);
+  resolved.target = resolve(options, resolved.executor);
+  if (dumps("graph")) dump("graph", graph.name(), to_string(graph));
+  // The copy makes later variants independent of what happens to the caller's graph.
+  auto copy = std::make_shared<const Graph>(graph.clone());
+  Lower road = [copy, target = *resolved.target](const LowerOptions &lower_options) {
+    Program program = lower(*copy, target, lower_options);
+    if (dumps("plan")) dump("plan", program.name, to_string(program.plan, *copy));
+    dump_program(program);
+    return program;
+  };
+  return make_executable(interface_of(graph), std::move(road), resolved);
+}
+
+FUSE_END_NAMESPACE

@@ -1,0 +1,95 @@
+// What an Executable shares between its copies.
+#pragma once
+
+#include "runtime/arguments.h"
+#include "runtime/bound.h"
+#include "runtime/sizes.h"
+#include "runtime/variant_set.h"
+
+#include <array>
+#include <atomic>
+
+namespace fuse {
+
+/// What a compiled function looks like from outside.
+struct Interface {
+  std::string name;
+  std::vector<Argument> inputs, outputs;
+  std::vector<Symbol> symbols;
+};
+
+/// Makes the program for a class of arguments and expected sizes.
+using Lower = std::function<Program(const LowerOptions &options)>;
+
+/// An Executable over any source of programs; compile() gives it the pipeline, tests give it
+/// programs made by hand.
+Executable make_executable(Interface interface, Lower lower, const CompileOptions &options);
+
+}  // namespace fuse
+
+FUSE_BEGIN_NAMESPACE
+
+class ExecutableImpl {
+ public:
+  ExecutableImpl(Interface interface, Lower lower, const CompileOptions &options, Target target,
+                 Executor executor);
+
+  void launch(CUstream_st *stream, const Arg *arguments, std::size_t count,
+              const LaunchOptions &options) const;
+  std::shared_ptr<const BoundLaunch> bind(const Dims &dims, const BindOptions &options) const;
+  void run(const BoundLaunch &bound, CUstream_st *stream, const void *const *arguments,
+           const LaunchOptions &options) const;
+
+  /// The first variant bound to the sizes, for reports; no context, so it cannot run.
+  std::shared_ptr<const BoundLaunch> inspect(const Dims &dims) const;
+
+  const Interface &interface() const { return interface_; }
+  const SizeSolver &solver() const { return solver_; }
+  const Target &target() const { return target_; }
+  Executor executor() const { return executor_; }
+  const Variant &first_variant() const { return *first_; }
+  int device() const { return options_.device; }
+  std::vector<Compilation> compilations() const { return variants_.compilations(); }
+
+  std::size_t num_arguments() const { return interface_.inputs.size() + interface_.outputs.size(); }
+  const Argument &argument(std::size_t i) const {
+    std::size_t n = interface_.inputs.size();
+    return i < n ? interface_.inputs[i] : interface_.outputs[i - n];
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 64;
+
+  std::shared_ptr<const Variant> build(const VariantClass &arguments,
+                                       const Bindings &sizes) const;
+  VariantClass default_class() const;
+  std::string reason_for(const VariantClass &arguments) const;
+  void check_kinds(const Arg *arguments, std::size_t count) const;
+  ArgumentFacts facts_of(std::size_t i, const Arg &given, const std::int64_t *values) const;
+  ArgumentFacts facts_of(std::size_t i, const std::int64_t *strides, int alignment,
+                         const std::int64_t *values) const;
+  std::size_t fill_key(std::int64_t *key, const ArgumentFacts *facts, const std::int64_t *values,
+                       const Context &context) const;
+  void require_launchable(CUstream_st *stream) const;
+  std::shared_ptr<const BoundLaunch> find_or_bind(const ArgumentFacts *facts,
+                                                  const std::int64_t *values,
+                                                  const Context &context) const;
+  std::shared_ptr<const BoundLaunch> bind_now(const ArgumentFacts *facts,
+                                              const std::int64_t *values, const Context &context,
+                                              std::vector<std::int64_t> key) const;
+
+  Interface interface_;
+  Lower lower_;
+  CompileOptions options_;
+  Target target_;
+  Executor executor_;
+  SizeSolver solver_;
+  mutable std::mutex lower_mutex_;  // a Graph is read by one thread at a time
+  mutable VariantSet variants_;
+  std::shared_ptr<const Variant> first_;
+  WorkspacePool workspaces_;
+  /// Recently used sizes. A slot is replaced by whatever hashes to it, so the table is bounded.
+  mutable std::array<std::atomic<std::shared_ptr<const BoundLaunch>>, kSlots> slots_;
+};
+
+FUSE_END_NAMESPACE

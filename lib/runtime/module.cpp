@@ -1,0 +1,128 @@
+// Assembling and loading. Both run with the relaxed capture mode, so that the first call of an
+// Executable may come while its stream is captured.
+#include "runtime/module.h"
+
+#include "ir/format.h"
+#include "runtime/disk_cache.h"
+#include "runtime/hash.h"
+
+#include <memory>
+#include <mutex>
+
+namespace fuse {
+
+using namespace cuda;
+
+namespace {
+
+/// A link in progress with its logs.
+class Link {
+ public:
+  Link() {
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                              CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES};
+    void *size = reinterpret_cast<void *>(std::uintptr_t{kLogBytes});
+    void *values[] = {error_log_, size, info_log_, size};
+    FUSE_CUDA(cuLinkCreate, 4, options, values, &state_);
+  }
+  ~Link() { driver().cuLinkDestroy(state_); }
+  Link(const Link &) = delete;
+  Link &operator=(const Link &) = delete;
+
+  void add_ptx(const std::string &ptx) {
+    void *data = const_cast<char *>(ptx.c_str());
+    require(driver().cuLinkAddData(state_, CU_JIT_INPUT_PTX, data, ptx.size() + 1, "fuse", 0,
+                                   nullptr, nullptr),
+            "cuLinkAddData");
+  }
+
+  std::string complete() {
+    void *cubin = nullptr;
+    std::size_t bytes = 0;
+    require(driver().cuLinkComplete(state_, &cubin, &bytes), "cuLinkComplete");
+    return std::string(static_cast<const char *>(cubin), bytes);
+  }
+
+ private:
+  static constexpr std::size_t kLogBytes = 8192;
+
+  void require(CUresult result, const char *call) {
+    if (result == CUDA_SUCCESS) return;
+    error_log_[kLogBytes - 1] = info_log_[kLogBytes - 1] = '\0';
+    fail_driver(driver(), result, call, std::string(error_log_) + info_log_);
+  }
+
+  CUlinkState state_ = nullptr;
+  char error_log_[kLogBytes] = "", info_log_[kLogBytes] = "";
+};
+
+struct ModuleKey {
+  std::uint64_t context, lo, hi;
+  auto operator<=>(const ModuleKey &) const = default;
+};
+
+/// Modules of this process by context and content. Never destroyed, see the header.
+struct Registry {
+  std::mutex mutex;
+  std::map<ModuleKey, CUmodule> modules;
+};
+
+CUmodule load_module(const Context &context, const std::string &cubin) {
+  static Registry &registry = *new Registry;
+  Hash128 hash = hash128(cubin);
+  std::lock_guard lock(registry.mutex);
+  CUmodule &module = registry.modules[{context.id, hash.lo, hash.hi}];
+  if (!module) FUSE_CUDA(cuModuleLoadData, &module, cubin.data());
+  return module;
+}
+
+int attribute(CUfunction_attribute which, CUfunction function) {
+  int value = 0;
+  FUSE_CUDA(cuFuncGetAttribute, &value, which, function);
+  return value;
+}
+
+void apply(const FunctionSettings &settings, CUfunction function) {
+  // Clusters of more than 8 blocks are legal on some devices only, and must be asked for.
+  if (settings.cluster > 8)
+    FUSE_CUDA(cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+}
+
+}  // namespace
+
+std::string assemble(const std::string &ptx, int sm) {
+  std::string key = fmt::format("cubin sm_{} driver {}\n", sm, driver().version) + ptx;
+  if (std::optional<std::string> cubin = DiskCache::process().load(key)) return *cubin;
+  RelaxedCapture relaxed;
+  Link link;
+  link.add_ptx(ptx);
+  std::string cubin = link.complete();
+  DiskCache::process().store(key, cubin);
+  return cubin;
+}
+
+std::vector<CUfunction> load_functions(const Context &context, const std::string &cubin,
+                                       const std::vector<FunctionSettings> &settings) {
+  RelaxedCapture relaxed;
+  CUmodule module = load_module(context, cubin);
+  std::vector<CUfunction> functions;
+  for (const FunctionSettings &s : settings) {
+    CUfunction function = nullptr;
+    FUSE_CUDA(cuModuleGetFunction, &function, module, s.name.c_str());
+    apply(s, function);
+    functions.push_back(function);
+  }
+  return functions;
+}
+
+FunctionFacts facts_of(CUfunction function, const FunctionSettings &settings) {
+  FunctionFacts facts;
+  facts.registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+  facts.spill_bytes = attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function);
+  facts.shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+  FUSE_CUDA(cuOccupancyMaxActiveBlocksPerMultiprocessor, &facts.blocks_per_sm, function,
+            settings.threads, std::size_t{0});
+  return facts;
+}
+
+}  // namespace fuse

@@ -1,0 +1,40 @@
+// Machine code: PTX -> cubin -> module -> functions.
+//
+// Modules are shared by content and stay loaded as long as their context: kernels in flight and
+// captured graphs may use their code after the Executable that loaded it is gone.
+#pragma once
+
+#include "runtime/device.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fuse {
+
+/// What the driver says of a kernel.
+struct FunctionFacts {
+  int registers = 0;      // per thread
+  int spill_bytes = 0;    // local memory per thread
+  int shared_bytes = 0;   // static, per block
+  int blocks_per_sm = 0;  // resident
+};
+
+/// A kernel's launch settings beside its grid.
+struct FunctionSettings {
+  std::string name;
+  int threads = 256;
+  int cluster = 1;
+};
+
+/// Assembles the PTX for the current context's device, or takes the cubin from the disk cache.
+/// Throws Error{Driver} with the assembler's log.
+std::string assemble(const std::string &ptx, int sm);
+
+/// Functions of the module in the order of the settings. The context must be current.
+std::vector<cuda::CUfunction> load_functions(const Context &context, const std::string &cubin,
+                                             const std::vector<FunctionSettings> &settings);
+
+FunctionFacts facts_of(cuda::CUfunction function, const FunctionSettings &settings);
+
+}  // namespace fuse

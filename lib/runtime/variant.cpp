@@ -1,0 +1,79 @@
+// Code of a variant: host kernels at once, machine code when a context first needs it.
+#include "runtime/variant.h"
+
+#include "codegen/codegen.h"
+#include "ir/env.h"
+#include "ir/format.h"
+#include "runtime/disk_cache.h"
+
+namespace fuse {
+
+using namespace cuda;
+
+namespace {
+
+/// Everything that the PTX depends on.
+std::string ptx_key(const std::vector<Kernel> &kernels, const Target &target) {
+  std::string key = fmt::format("ptx fuse {} llvm {} sm_{} isa {}\n", FUSE_VERSION_STRING,
+                                llvm_version(), target.sm, target.ptx);
+  for (const Kernel &k : kernels) key += to_string(k);
+  return key;
+}
+
+int compute_capability(const Context &context) {
+  int device = device_of(context.handle), major = 0, minor = 0;
+  FUSE_CUDA(cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  FUSE_CUDA(cuDeviceGetAttribute, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  return 10 * major + minor;
+}
+
+}  // namespace
+
+bool operator==(const ArgumentClass &a, const ArgumentClass &b) {
+  return a.strided == b.strided && a.alignment == b.alignment;
+}
+
+std::string ptx_of(const std::vector<Kernel> &kernels, const Target &target) {
+  std::string key = ptx_key(kernels, target);
+  if (std::optional<std::string> ptx = DiskCache::process().load(key)) return *ptx;
+  std::vector<const Kernel *> pointers;
+  for (const Kernel &k : kernels) pointers.push_back(&k);
+  std::string ptx = emit_ptx(pointers, target);
+  DiskCache::process().store(key, ptx);
+  return ptx;
+}
+
+Variant::Variant(Program program, VariantClass arguments, const Target &target, Executor executor)
+    : program_(std::move(program)), arguments_(std::move(arguments)) {
+  if (executor == Executor::Host)
+    for (const Kernel &k : program_.kernels) host_kernels_.emplace_back(k, target);
+  if (executor != Executor::Gpu || program_.kernels.empty()) return;
+  ptx_ = ptx_of(program_.kernels, target);
+  dump("ptx", program_.name, ptx_);
+}
+
+const Limit *Variant::broken_limit(const Bindings &sizes) const {
+  auto leaf = [&](const Atom &atom) { return sizes.at(atom.symbol); };
+  for (const Limit &limit : program_.limits)
+    if (evaluate(limit.value, leaf) > limit.max) return &limit;
+  return nullptr;
+}
+
+const std::vector<CUfunction> &Variant::functions(const Context &context) const {
+  std::lock_guard lock(mutex_);
+  auto it = functions_.find(context.id);
+  if (it != functions_.end()) return it->second;
+  std::vector<FunctionSettings> all;
+  for (std::size_t i = 0; i < program_.kernels.size(); ++i) all.push_back(settings(i));
+  std::vector<CUfunction> loaded;
+  if (!all.empty())
+    loaded = load_functions(context, assemble(ptx_, compute_capability(context)), all);
+  return functions_[context.id] = std::move(loaded);
+}
+
+FunctionSettings Variant::settings(std::size_t kernel) const {
+  const Kernel &k = program_.kernels[kernel];
+  return {k.name, k.threads, k.cluster};
+}
+
+}  // namespace fuse

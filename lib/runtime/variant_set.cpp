@@ -1,0 +1,109 @@
+// Look-up and deduplicated compilation of variants.
+#include "runtime/variant_set.h"
+
+#include "ir/env.h"
+#include "ir/format.h"
+#include "ir/log.h"
+#include "runtime/worker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace fuse {
+
+std::shared_ptr<const Variant> VariantSet::find(const VariantClass &arguments,
+                                                const Bindings &sizes,
+                                                const Limit **broken) const {
+  for (const auto &variant : ready_) {
+    if (variant->arguments() != arguments) continue;
+    *broken = variant->broken_limit(sizes);
+    if (!*broken) return variant;
+  }
+  return nullptr;
+}
+
+const VariantSet::Pending *VariantSet::find_pending(const VariantClass &arguments) const {
+  for (const Pending &p : pending_)
+    if (p.arguments == arguments) return &p;
+  return nullptr;
+}
+
+std::shared_ptr<const Variant> VariantSet::start(const VariantClass &arguments,
+                                                 const Bindings &sizes) {
+  std::unique_lock lock(mutex_);
+  return compile(lock, arguments, sizes, "first compilation");
+}
+
+std::shared_ptr<const Variant> VariantSet::get(const VariantClass &arguments,
+                                               const Bindings &sizes, const std::string &reason,
+                                               bool may_compile) {
+  std::unique_lock lock(mutex_);
+  const Limit *broken = nullptr;
+  for (;;) {
+    if (auto variant = find(arguments, sizes, &broken)) return variant;
+    const Pending *pending = find_pending(arguments);
+    if (!pending) break;
+    Pending other = *pending;
+    lock.unlock();
+    other.result.wait();
+    if (other.sizes == sizes) return other.result.get();
+    lock.lock();
+  }
+  std::string why = broken ? "sizes beyond a limit: " + broken->why : reason;
+  if (!may_compile)
+    fail(ErrorCode::Unsupported, "{}: no compiled variant serves it and no_recompile is set", why);
+  auto variant = compile(lock, arguments, sizes, why);
+  if (const Limit *limit = variant->broken_limit(sizes))
+    fail(ErrorCode::Unsupported, "{} does not support these sizes: {}", variant->program().name,
+         limit->why);
+  return variant;
+}
+
+std::shared_ptr<const Variant> VariantSet::compile(std::unique_lock<std::mutex> &lock,
+                                                   const VariantClass &arguments,
+                                                   const Bindings &sizes,
+                                                   const std::string &reason) {
+  std::promise<std::shared_ptr<const Variant>> promise;
+  pending_.push_back({arguments, sizes, promise.get_future().share()});
+  lock.unlock();
+  std::shared_ptr<const Variant> variant;
+  std::exception_ptr error;
+  try {
+    variant = timed_build(arguments, sizes, reason);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  lock.lock();
+  if (variant) ready_.push_back(variant);
+  std::erase_if(pending_, [&](const Pending &p) { return p.arguments == arguments; });
+  if (!error) {
+    promise.set_value(variant);
+    return variant;
+  }
+  promise.set_exception(error);
+  std::rethrow_exception(error);
+}
+
+std::shared_ptr<const Variant> VariantSet::timed_build(const VariantClass &arguments,
+                                                       const Bindings &sizes,
+                                                       const std::string &reason) {
+  auto begin = std::chrono::steady_clock::now();
+  std::shared_ptr<const Variant> variant;
+  run_on_worker([&] { variant = build_(arguments, sizes); });
+  std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
+  int kernels = static_cast<int>(variant->program().kernels.size());
+  if (environment().time)
+    log(LogLevel::Info, "compiled {} in {:.2f} ms: {} kernels ({})", variant->program().name,
+        time.count(), kernels, reason);
+  std::lock_guard lock(mutex_);
+  compilations_.push_back({reason, kernels, time.count()});
+  return variant;
+}
+
+std::vector<Compilation> VariantSet::compilations() const {
+  std::lock_guard lock(mutex_);
+  return compilations_;
+}
+
+}  // namespace fuse

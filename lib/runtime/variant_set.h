@@ -1,0 +1,60 @@
+// The variants of an Executable: found by class and sizes, compiled once each.
+#pragma once
+
+#include "runtime/variant.h"
+
+#include <fuse/report.h>
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace fuse {
+
+/// Thread-safe. Concurrent calls for one class compile once: the others wait and get the result or
+/// the exception. Failures are not remembered. The lock is not held while compiling.
+class VariantSet {
+ public:
+  using Build = std::function<std::shared_ptr<const Variant>(const VariantClass &arguments,
+                                                               const Bindings &sizes)>;
+
+  explicit VariantSet(Build build) : build_(std::move(build)) {}
+
+  /// The variant that every Executable starts with; its limits are not checked.
+  std::shared_ptr<const Variant> start(const VariantClass &arguments, const Bindings &sizes);
+
+  /// The variant of the class that is right for the sizes. Where there is none it is compiled, for
+  /// the reason given, or refused with Error{Unsupported} if `may_compile` is false.
+  std::shared_ptr<const Variant> get(const VariantClass &arguments, const Bindings &sizes,
+                                     const std::string &reason, bool may_compile);
+
+  std::vector<Compilation> compilations() const;
+
+ private:
+  using Result = std::shared_future<std::shared_ptr<const Variant>>;
+  struct Pending {
+    VariantClass arguments;
+    Bindings sizes;
+    Result result;
+  };
+
+  std::shared_ptr<const Variant> find(const VariantClass &arguments, const Bindings &sizes,
+                                      const Limit **broken) const;
+  const Pending *find_pending(const VariantClass &arguments) const;
+  std::shared_ptr<const Variant> compile(std::unique_lock<std::mutex> &lock,
+                                         const VariantClass &arguments, const Bindings &sizes,
+                                         const std::string &reason);
+  std::shared_ptr<const Variant> timed_build(const VariantClass &arguments, const Bindings &sizes,
+                                             const std::string &reason);
+
+  Build build_;
+  mutable std::mutex mutex_;  // of all that follows
+  std::vector<std::shared_ptr<const Variant>> ready_;
+  std::vector<Pending> pending_;
+  std::vector<Compilation> compilations_;
+};
+
+}  // namespace fuse
