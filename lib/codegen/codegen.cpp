@@ -3,6 +3,7 @@
 
 #include "codegen/diagnostics.h"
 #include "codegen/emit.h"
+#include "codegen/hooks.h"
 #include "codegen/ptx.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -28,6 +29,7 @@ std::string emit_llvm(const Kernel &kernel, const Target &target) {
   Diagnostics diagnostics(context);
   llvm::Module module(kernel.name, context);
   emit_module({&kernel}, target, module);
+  expand_hooks(module);
   diagnostics.check("emit_llvm");
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -41,6 +43,7 @@ std::string emit_ptx(const std::vector<const Kernel *> &kernels, const Target &t
   Diagnostics diagnostics(context);
   llvm::Module module("fuse", context);
   emit_module(kernels, target, module);
+  expand_hooks(module);
   std::string ptx = module_to_ptx(module, target);
   diagnostics.check("emit_ptx");
   return ptx;

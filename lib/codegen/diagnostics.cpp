@@ -1,6 +1,7 @@
 // Initialisation of LLVM and its errors; the rules are in the header.
 #include "codegen/diagnostics.h"
 
+#include "ir/env.h"
 #include "ir/format.h"
 
 #include "llvm/AsmParser/Parser.h"
@@ -12,7 +13,6 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <cstdlib>
 #include <mutex>
 
 extern "C" {
@@ -96,8 +96,7 @@ void verify_module(const llvm::Module &module, std::string_view stage) {
 }
 
 void verify_if_asked(const llvm::Module &module, std::string_view stage) {
-  static const bool asked = std::getenv("FUSE_VERIFY") != nullptr;
-  if (asked) verify_module(module, stage);
+  if (environment().verify) verify_module(module, stage);
 }
 
 }  // namespace fuse

@@ -226,7 +226,7 @@ llvm::Value *Emitter::emit_replica_guard(const std::vector<std::uint32_t> &axes)
   for (std::uint32_t a = 0; a < layout.axes.size(); ++a) {
     if (std::find(axes.begin(), axes.end(), a) != axes.end()) continue;
     for (const Digit &digit : layout.axes[a].digits)
-      guard = conjunction(guard, emit_first(digit));
+      if (!is_shared_digit(layout, axes, digit)) guard = conjunction(guard, emit_first(digit));
   }
   return guard;
 }

@@ -91,18 +91,37 @@ void HostBlock::run(bool first, RunOrder &order) {
 
 void HostBlock::check_together() const {
   const std::uint32_t call = warps_[0].call[0];
-  const std::uint32_t barrier = warps_[0].mask[0];
-  const bool numbered = collective_of(call) == Collective::BlockBarrier;
-  for (std::uint32_t w = 0; w < warps_.size(); ++w)
-    for (std::uint32_t lane = 0; lane < lanes_of(w); ++lane) {
-      if (warps_[w].call[lane] != call)
-        fail_divergent(place(w), w * kLanes + lane, warps_[w].call[lane], 0, call);
-      if (numbered && warps_[w].mask[lane] != barrier)
-        fail(ErrorCode::Internal,
-             "kernel {}: block {}, warp {}: lane {} is at barrier {}, others "
-             "at barrier {}",
-             kernel_, context_.block, w, lane, warps_[w].mask[lane], barrier);
+  for (std::uint32_t w = 0; w < warps_.size(); ++w) {
+    const unsigned lanes = lanes_of(w);
+    const std::uint32_t *calls = warps_[w].call;
+    const std::uint32_t *barriers = warps_[w].mask;
+    std::uint32_t elsewhere = 0, mismatched = 0;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      elsewhere |= calls[lane] ^ call;
+      mismatched |= barriers[lane] ^ warps_[0].mask[0];
     }
+    if (elsewhere) fail_elsewhere(w);
+    if (mismatched && collective_of(call) == Collective::BlockBarrier) fail_mismatched(w);
+  }
+}
+
+void HostBlock::fail_elsewhere(std::uint32_t warp) const {
+  const std::uint32_t call = warps_[0].call[0];
+  const std::uint32_t *calls = warps_[warp].call;
+  auto lane = static_cast<std::uint32_t>(
+      std::find_if(calls, calls + lanes_of(warp), [&](std::uint32_t c) { return c != call; }) -
+      calls);
+  fail_divergent(place(warp), warp * kLanes + lane, calls[lane], 0, call);
+}
+
+void HostBlock::fail_mismatched(std::uint32_t warp) const {
+  const std::uint32_t barrier = warps_[0].mask[0];
+  const std::uint32_t *barriers = warps_[warp].mask;
+  const std::uint32_t *other = std::find_if(barriers, barriers + lanes_of(warp),
+                                            [&](std::uint32_t b) { return b != barrier; });
+  fail(ErrorCode::Internal,
+       "kernel {}: block {}, warp {}: lane {} is at barrier {}, others at barrier {}", kernel_,
+       context_.block, warp, other - barriers, *other, barrier);
 }
 
 void HostBlock::check_arrivals(std::uint32_t count) const {

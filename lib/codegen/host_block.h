@@ -51,6 +51,8 @@ class HostBlock {
   void run_interval(bool first, RunOrder &order);
   void run(bool first, RunOrder &order);
   void check_together() const;
+  [[noreturn]] void fail_elsewhere(std::uint32_t warp) const;
+  [[noreturn]] void fail_mismatched(std::uint32_t warp) const;
 
   StartEntry start_;
   std::uint32_t threads_;

@@ -19,47 +19,45 @@ bool is_of_warp(std::uint32_t call) {
 }
 
 /// The lane that a shuffle reads, as PTX defines it; the lane itself where that is out of range.
-std::uint32_t source_lane(Collective collective, std::uint32_t lane, std::uint32_t argument,
-                          std::uint32_t clamp) {
+template <Collective kCollective>
+std::uint32_t source_lane(std::uint32_t lane, std::uint32_t argument, std::uint32_t clamp) {
   std::uint32_t segment = clamp >> 8 & 31;
   std::uint32_t bound = (lane & segment) | (clamp & 31 & ~segment);
   argument &= 31;
-  std::uint32_t source = lane;
-  switch (collective) {
-    case Collective::ShuffleUp:
-      return lane >= bound + argument ? lane - argument : lane;
-    case Collective::ShuffleDown:
-      source = lane + argument;
-      break;
-    case Collective::ShuffleXor:
-      source = lane ^ argument;
-      break;
-    case Collective::ShuffleIndex:
-      source = (lane & segment) | (argument & ~segment);
-      break;
-    default:
-      break;
-  }
+  if constexpr (kCollective == Collective::ShuffleUp)
+    return lane >= bound + argument ? lane - argument : lane;
+  std::uint32_t source = lane ^ argument;
+  if constexpr (kCollective == Collective::ShuffleDown) source = lane + argument;
+  if constexpr (kCollective == Collective::ShuffleIndex)
+    source = (lane & segment) | (argument & ~segment);
   return source <= bound ? source : lane;
 }
 
 template <class Body>
 void for_lanes(std::uint32_t group, Body body) {
+  if (group == ~0u) {
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) body(lane);
+    return;
+  }
   for (; group; group &= group - 1) body(static_cast<std::uint32_t>(std::countr_zero(group)));
 }
 
-void shuffle(WarpRequests &warp, Collective collective, std::uint32_t group,
-             const WarpPlace &place) {
+[[noreturn]] void fail_source(const WarpRequests &warp, std::uint32_t lane, std::uint32_t source,
+                              const WarpPlace &place) {
+  fail(ErrorCode::Internal,
+       "kernel {}: block {}, warp {}: {} of lane {} reads lane {}, which does not take part (mask "
+       "{:#x})",
+       place.kernel, place.block, place.warp, name_of(warp.call[lane]), lane, source,
+       warp.mask[lane]);
+}
+
+template <Collective kCollective>
+void shuffle(WarpRequests &warp, std::uint32_t group, const WarpPlace &place) {
   std::uint32_t values[kLanes];
   std::memcpy(values, warp.value, sizeof values);
   for_lanes(group, [&](std::uint32_t lane) {
-    std::uint32_t source = source_lane(collective, lane, warp.argument[lane], warp.clamp[lane]);
-    if (!(group >> source & 1))
-      fail(ErrorCode::Internal,
-           "kernel {}: block {}, warp {}: {} of lane {} reads lane {}, which does not take part "
-           "(mask {:#x})",
-           place.kernel, place.block, place.warp, name_of(warp.call[lane]), lane, source,
-           warp.mask[lane]);
+    std::uint32_t source = source_lane<kCollective>(lane, warp.argument[lane], warp.clamp[lane]);
+    if (!(group >> source & 1)) fail_source(warp, lane, source, place);
     warp.value[lane] = values[source];
   });
 }
@@ -75,13 +73,16 @@ void vote(WarpRequests &warp, Collective collective, std::uint32_t group) {
 
 void serve_group(WarpRequests &warp, std::uint32_t call, std::uint32_t group,
                  const WarpPlace &place) {
-  Collective collective = collective_of(call);
+  const Collective collective = collective_of(call);
   switch (collective) {
     case Collective::ShuffleUp:
+      return shuffle<Collective::ShuffleUp>(warp, group, place);
     case Collective::ShuffleDown:
+      return shuffle<Collective::ShuffleDown>(warp, group, place);
     case Collective::ShuffleXor:
+      return shuffle<Collective::ShuffleXor>(warp, group, place);
     case Collective::ShuffleIndex:
-      return shuffle(warp, collective, group, place);
+      return shuffle<Collective::ShuffleIndex>(warp, group, place);
     case Collective::VoteAll:
     case Collective::VoteAny:
     case Collective::Ballot:

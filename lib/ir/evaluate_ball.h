@@ -71,7 +71,7 @@ Ball<R> settle(const Precision &p, Ball<R> x) {
 template <class R>
 R value_at(const Expected &x, std::size_t i) {
   if constexpr (sizeof(R) > sizeof(double))
-    if (!x.low.empty()) return R(x.value[i]) + x.low[i];
+    if (!x.low.empty() && x.low[i] != 0) return R(x.value[i]) + x.low[i];
   return x.value[i];
 }
 

@@ -91,19 +91,22 @@ void set_int(Op op, Expected &out, const Expected &x, std::int64_t i) {
                      : kUnknown;
 }
 
+/// The bits of a NaN are anyone's: NaNs equal one another.
 void bitcast(Expected &out, const Expected &x, std::int64_t i) {
   std::uint64_t bits = convert(Op::Bitcast, out.dtype, {x.dtype, element_bits(x, i)});
   if (is_float(out.dtype))
     out.value[i] = decode_float(out.dtype, bits);
   else
     out.bits[i] = bits;
-  if (error_at(x, i) != 0) out.error[i] = kUnknown;
+  bool is_nan = is_float(x.dtype) && std::isnan(x.value[x.splat ? 0 : i]);
+  if (is_nan || error_at(x, i) != 0) out.error[i] = kUnknown;
 }
 
 }  // namespace
 
 Expected evaluate_convert(Op op, DType dtype, const Expected &x) {
-  Expected out = make_expected(dtype, x.shape, x.splat, !x.error.empty());
+  bool inexact = !x.error.empty() || (op == Op::Bitcast && is_float(x.dtype));
+  Expected out = make_expected(dtype, x.shape, x.splat, inexact);
   const Precision precision(is_float(dtype) ? dtype : DType::F64);
   parallel_for(std::int64_t(out.stored()), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {

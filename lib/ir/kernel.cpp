@@ -65,6 +65,16 @@ bool is_commutative(Monoid monoid) {
   return info(monoid).commutative;
 }
 
+bool is_shared_digit(const Layout &layout, const std::vector<std::uint32_t> &axes,
+                     const Digit &digit) {
+  return std::any_of(axes.begin(), axes.end(), [&](std::uint32_t a) {
+    const std::vector<Digit> &digits = layout.axes[a].digits;
+    return std::any_of(digits.begin(), digits.end(), [&](const Digit &d) {
+      return d.kind == digit.kind && d.extent == digit.extent && d.stride == digit.stride;
+    });
+  });
+}
+
 std::uint32_t axis_of(const Layout &layout, DimId dim) {
   for (std::uint32_t a = 0; a < layout.axes.size(); ++a) {
     const std::vector<DimId> &dims = layout.axes[a].dims;

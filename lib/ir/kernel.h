@@ -152,6 +152,12 @@ struct Kernel {
   std::vector<Stmt> body;
 };
 
+/// Whether another axis of the layout, one of `axes`, has a digit of the same kind, extent and
+/// stride: both name the same part of the machine position. A store that depends on that axis is
+/// done at every position of the shared digit.
+bool is_shared_digit(const Layout &layout, const std::vector<std::uint32_t> &axes,
+                     const Digit &digit);
+
 // --- Queries used by every consumer --------------------------------------------------------------
 
 /// Axis of the layout that holds the dim; kNone if none does.

@@ -431,12 +431,30 @@ class Verifier {
     in_last_block_ = false;
   }
 
-  /// The index has one value in a block: its dims are mapped to the grid alone.
+  /// The index has one value in a block: written over the digits of its axes, it uses those of the
+  /// grid alone.
   bool is_uniform(const Index &index) const {
-    for (DimId dim : index.dims())
-      for (const Digit &d : layout().axes[axis_of(layout(), dim)].digits)
-        if (d.kind != DigitKind::Grid && !d.extent.is_constant(1)) return false;
-    return true;
+    std::vector<const Digit *> digits;
+    Ranges ranges;
+    ranges.extent = [&](DimId d) -> std::optional<Index> { return digits[d]->extent; };
+    auto place = [&](const Atom &a) -> std::optional<Index> {
+      if (a.kind != Atom::Kind::Dim) return std::nullopt;
+      const Axis &axis = layout().axes[axis_of(layout(), a.id)];
+      Index position;
+      for (const Digit &d : axis.digits) {
+        position = position * d.extent + Index::dim(static_cast<DimId>(digits.size()));
+        digits.push_back(&d);
+      }
+      return position;
+    };
+    for (DimId d : index.dims()) {
+      const Axis &axis = layout().axes[axis_of(layout(), d)];
+      if (axis.dims.size() > 1 || axis.align.buffer != kNone) return false;
+    }
+    std::vector<DimId> used = substitute(index, place, ranges).dims();
+    return std::all_of(used.begin(), used.end(), [&](DimId d) {
+      return digits[d]->kind == DigitKind::Grid || digits[d]->extent.is_constant(1);
+    });
   }
 
   const Kernel &k_;

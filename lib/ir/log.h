@@ -5,6 +5,7 @@
 
 #include <fuse/log.h>
 
+#include <string>
 #include <string_view>
 
 namespace fuse {
@@ -17,7 +18,10 @@ void log(LogLevel level, std::string_view text) noexcept;
 
 template <class... Args>
 void log(LogLevel level, fmt::format_string<Args...> format, Args &&...args) {
-  if (log_enabled(level)) log(level, fmt::vformat(format, fmt::make_format_args(args...)));
+  if (!log_enabled(level)) return;
+  std::string text;
+  vappend(text, format, fmt::make_format_args(args...));
+  log(level, std::string_view(text));
 }
 
 }  // namespace fuse

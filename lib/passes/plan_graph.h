@@ -47,7 +47,7 @@ struct PlanValue {
 };
 
 /// A set of atoms, ascending, and the number of positions it spans. Domain 0 is empty.
-struct Domain {
+struct AtomSet {
   AtomList atoms;
   double size = 1;
 };
@@ -56,7 +56,7 @@ struct PlanGraph {
   std::vector<PlanValue> values;
   std::vector<PlanEdge> edge_pool;
   std::vector<PlanId> user_pool;
-  std::vector<Domain> domains;
+  std::vector<AtomSet> domains;
   std::vector<PlanId> value_of;  // by node; kNoPlan for views, constants and dead nodes
   std::size_t num_symbols = 0;
 

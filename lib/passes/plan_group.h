@@ -14,12 +14,12 @@ namespace fuse {
 /// Why a set of values cannot be one kernel.
 enum class Reject : std::uint8_t {
   None,
-  Domain,          // no iteration space holds all stored values and reductions
-  RemappedResult,  // a reduction is read at positions other than its own
-  TooManyMaps,     // a value would be computed at more than four index maps
-  MixedReductions, // reductions over different dims
-  Statements,      // more statements than compilers handle in linear time
-  Parameters,      // more arguments than the machine passes
+  Domain,           // no iteration space holds all stored values and reductions
+  RemappedResult,   // a reduction is read at positions other than its own
+  TooManyMaps,      // a value would be computed at more than four index maps
+  MixedReductions,  // reductions over different dims
+  Statements,       // more statements than compilers handle in linear time
+  Parameters,       // more arguments than the machine passes
 };
 std::string_view describe(Reject reject);
 
@@ -80,7 +80,7 @@ class GroupEvaluator {
   void lay_out_split(const Features &f, Work &work) const;
 
   const PlanGraph &p_;
-  const Target &target_;
+  const Target target_;
   std::vector<std::uint32_t> stamp_;       // by value: epoch in which it is a member
   std::vector<std::uint32_t> read_stamp_;  // by value
   std::vector<double> read_bytes_;         // by value read

@@ -10,6 +10,14 @@ namespace fuse {
 /// readers of one value of at least 64 KiB.
 void merge_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order);
 
+/// Moves values, alone or with what they need or feed in their group, to neighbouring groups where
+/// that saves time; true if any moved. Greedy contraction cannot take back an early choice; this
+/// does.
+bool refine_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order);
+
+/// Contracts and refines until neither finds anything.
+void partition(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order);
+
 /// The values of two groups, ascending.
 std::vector<PlanId> merged_members(const GroupOrder &order, GroupId a, GroupId b);
 

@@ -86,9 +86,6 @@ void apply(const FunctionSettings &settings, CUfunction function) {
   // Clusters of more than 8 blocks are legal on some devices only, and must be asked for.
   if (settings.cluster > 8)
     FUSE_CUDA(cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
-  if (settings.dynamic_shared_bytes > 0)
-    FUSE_CUDA(cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-              settings.dynamic_shared_bytes);
 }
 
 }  // namespace
@@ -124,7 +121,7 @@ FunctionFacts facts_of(CUfunction function, const FunctionSettings &settings) {
   facts.spill_bytes = attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function);
   facts.shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
   FUSE_CUDA(cuOccupancyMaxActiveBlocksPerMultiprocessor, &facts.blocks_per_sm, function,
-            settings.threads, static_cast<std::size_t>(settings.dynamic_shared_bytes));
+            settings.threads, std::size_t{0});
   return facts;
 }
 

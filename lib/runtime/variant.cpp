@@ -73,7 +73,7 @@ const std::vector<CUfunction> &Variant::functions(const Context &context) const 
 
 FunctionSettings Variant::settings(std::size_t kernel) const {
   const Kernel &k = program_.kernels[kernel];
-  return {k.name, k.threads, k.cluster, 0};
+  return {k.name, k.threads, k.cluster};
 }
 
 }  // namespace fuse

@@ -168,9 +168,10 @@ Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body) {
     if (atom.kind != Atom::Kind::Dim) return std::nullopt;
     return part[atom.id];
   };
-  for (const auto &[id, position] : domain.at)
-    for (const Index &index : position)
-      joined.at[id].push_back(recombine(substitute(index, by, ranges)));
+  for (const auto &[id, position] : domain.at) {
+    Position &there = joined.at[id];  // of rank 0 too
+    for (const Index &index : position) there.push_back(recombine(substitute(index, by, ranges)));
+  }
   return joined;
 }
 

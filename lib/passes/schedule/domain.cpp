@@ -60,7 +60,8 @@ class Placement {
     double best = 0;
     for (NodeId id : kernel_.nodes)
       if (is_reduce(g_, id)) consider_root(g_.operand(id, 0), best);
-    for (NodeId id : kernel_.stores) consider_root(id, best);
+    if (root_.root == kNoNode)
+      for (NodeId id : kernel_.stores) consider_root(id, best);
     FUSE_CHECK(root_.root != kNoNode, "kernel {} stores nothing", kernel_.name);
     for (const Dim &extent : g_.shape(root_.root)) {
       root_.axes.emplace_back();

@@ -269,6 +269,74 @@ TEST(HostErrors, ShuffleFromALaneOutsideTheMask) {
               HasSubstr("shuffle xor of lane 0 reads lane 16, which does not take part"));
 }
 
+// Each thread writes its rank and index, and reads those of the next rank.
+constexpr const char *kClusterExchange = R"(
+@cells = internal addrspace(3) global [64 x i32] poison, align 4
+define ptx_kernel void @exchange(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %cta = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %rank = call i32 @llvm.nvvm.read.ptx.sreg.cluster.ctarank()
+  %own = getelementptr i32, ptr addrspace(3) @cells, i32 %tid
+  %scaled = mul i32 %cta, 1000
+  %value = add i32 %scaled, %tid
+  store i32 %value, ptr addrspace(3) %own
+  call void @llvm.nvvm.barrier.cluster.arrive.aligned()
+  WAIT
+  %next = add i32 %rank, 1
+  %peer = and i32 %next, 3
+  %remote = call ptr addrspace(7) @llvm.nvvm.mapa.shared.cluster(ptr addrspace(3) %own, i32 %peer)
+  %r = load i32, ptr addrspace(7) %remote
+  call void @llvm.nvvm.barrier.cluster.arrive.aligned()
+  call void @llvm.nvvm.barrier.cluster.wait.aligned()
+  %base = mul i32 %cta, 64
+  %index = add i32 %base, %tid
+  %i = zext i32 %index to i64
+  %q = getelementptr i32, ptr addrspace(1) %out, i64 %i
+  store i32 %r, ptr addrspace(1) %q
+  ret void
+}
+)";
+
+std::string cluster_exchange(const std::string &wait) {
+  std::string ir = std::string(kClusterExchange) + kDeclarations;
+  return ir.replace(ir.find("WAIT"), 4, wait);
+}
+
+std::vector<std::uint32_t> expected_exchange(std::uint32_t blocks) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t block = 0; block < blocks; ++block)
+    for (std::uint32_t thread = 0; thread < 64; ++thread)
+      out.push_back((block / 4 * 4 + (block + 1) % 4) * 1000 + thread);
+  return out;
+}
+
+TEST(HostCluster, BlocksReadTheMemoryOfTheirPeers) {
+  HostKernel kernel =
+      compile(cluster_exchange("call void @llvm.nvvm.barrier.cluster.wait.aligned()"), 64, 4);
+  for (std::uint64_t seed : {0, 5, 6}) {
+    std::vector<std::uint32_t> out(12 * 64);
+    run(kernel, nullptr, out.data(), 0, 12, seed);
+    EXPECT_EQ(out, expected_exchange(12));
+  }
+}
+
+TEST(HostCluster, AMissingWaitIsAnError) {
+  HostKernel kernel = compile(cluster_exchange(""), 64, 4);
+  std::vector<std::uint32_t> out(4 * 64);
+  try {
+    run(kernel, nullptr, out.data(), 0, 4);
+    ADD_FAILURE() << "ran";
+  } catch (const Error &error) {
+    EXPECT_THAT(error.what(), HasSubstr("kernel exchange: block 0, warp 0: lane 0 has arrived 2 "
+                                        "times at the cluster's barrier where 1 were waited for"));
+  }
+}
+
+TEST(HostCluster, GridsOfWholeClustersOnly) {
+  HostKernel kernel = compile(cluster_exchange(""), 64, 4);
+  EXPECT_THROW(run(kernel, nullptr, nullptr, 0, 6), Error);
+}
+
 TEST(HostErrors, UnknownIntrinsic) {
   EXPECT_THROW(compile(R"(
 define ptx_kernel void @k(ptr addrspace(1) %out) {

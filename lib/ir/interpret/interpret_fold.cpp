@@ -1,0 +1,180 @@
+// Reductions and scans of the interpreter: gathers a thread's slots and leaves the order to fold.h.
+#include "ir/format.h"
+#include "ir/interpret/interpreter.h"
+
+#include <algorithm>
+
+namespace fuse {
+
+namespace {
+
+std::vector<FoldPart> parts_of(const Layout &layout, const std::vector<std::uint32_t> &axes,
+                               DigitKind kind) {
+  std::vector<FoldPart> parts;
+  for (std::uint32_t a : axes)
+    for (const Digit &d : layout.axes[a].digits)
+      if (d.kind == kind && !d.extent.is_constant(1))
+        parts.push_back({*d.stride.constant(), *d.extent.constant()});
+  return parts;
+}
+
+/// The outermost bound loop with a digit on the axes; "" if there is none.
+std::string accumulating_loop(const Layout &layout, const std::vector<std::uint32_t> &axes,
+                              const std::vector<std::string> &loops) {
+  for (const std::string &loop : loops)
+    for (std::uint32_t a : axes)
+      for (const Digit &d : layout.axes[a].digits)
+        if (d.kind == DigitKind::Loop && d.name == loop) return loop;
+  return "";
+}
+
+}  // namespace
+
+std::vector<FoldElement> Interpreter::elements_at(const Stmt &s, const ThreadId &id,
+                                                  const SlotRange &reduced,
+                                                  std::vector<std::int64_t> &slots) {
+  std::vector<FoldElement> elements;
+  std::vector<std::int64_t> inner(slots.size());
+  Position position;
+  for (std::int64_t n = 0; n < reduced.size(); ++n) {
+    reduced.decode(n, inner);
+    for (std::uint32_t a : reduced.axes()) slots[a] = inner[a];
+    machine_.locate(layout_, id, slots, loops_, position);
+    FoldElement &e = elements.emplace_back();
+    e.valid = position.valid_on(reduced.axes());
+    for (std::size_t i = 0; i < s.operands.size(); ++i)
+      e.operands[i] = slot(s.operands[i], id, slots);
+  }
+  return elements;
+}
+
+std::size_t Interpreter::num_states(const Stmt &s) const {
+  return static_cast<std::size_t>(kernel_.cluster * kernel_.threads *
+                                  slots_of(s.results[0]).size());
+}
+
+/// Accumulators of the reductions in the body that the innermost bound loop completes.
+void Interpreter::start_accumulators(const std::vector<Stmt> &body) {
+  for (const Stmt &s : body) {
+    start_accumulators(s.body);
+    if (s.kind != StmtKind::Reduce) continue;
+    const Layout &layout = kernel_.layouts[kernel_.values[s.results[0]].layout];
+    std::string loop = accumulating_loop(layout, axes_of(layout, s.axes), loop_order_);
+    if (loop != loop_order_.back()) continue;
+    MonoidFold fold{s.monoid, kernel_.values[s.results[0]].dtype};
+    accumulators_[&s].assign(num_states(s), fold.identity());
+  }
+}
+
+void Interpreter::finish_accumulators(const std::vector<Stmt> &body) {
+  for (const Stmt &s : body) {
+    finish_accumulators(s.body);
+    if (s.kind != StmtKind::Reduce) continue;
+    const Layout &layout = kernel_.layouts[kernel_.values[s.results[0]].layout];
+    std::string loop = accumulating_loop(layout, axes_of(layout, s.axes), loop_order_);
+    if (loop != loop_order_.back()) continue;
+    finish_reduce(s, accumulators_[&s]);
+    accumulators_.erase(&s);
+  }
+}
+
+void Interpreter::run_reduce(const Stmt &s) {
+  if (auto it = accumulators_.find(&s); it != accumulators_.end())
+    return fold_slots(s, it->second, true);
+  std::vector<MonoidState> states(num_states(s));
+  fold_slots(s, states, false);
+  finish_reduce(s, states);
+}
+
+/// Step 1 of the order: every thread folds its slots, for each slot of the result.
+void Interpreter::fold_slots(const Stmt &s, std::vector<MonoidState> &states, bool accumulate) {
+  MonoidFold fold{s.monoid, kernel_.values[s.results[0]].dtype};
+  const SlotRange &results = slots_of(s.results[0]);
+  SlotRange reduced(layout(), axes_of(layout(), s.axes));
+  std::vector<std::int64_t> slots(layout().axes.size());
+  for_each_thread([&](const ThreadId &id) {
+    for (std::int64_t n = 0; n < results.size(); ++n) {
+      results.decode(n, slots);
+      MonoidState &state = states[local_thread(id) * static_cast<std::size_t>(results.size()) +
+                                  static_cast<std::size_t>(n)];
+      state = fold.fold(elements_at(s, id, reduced, slots), accumulate ? &state : nullptr);
+    }
+  });
+}
+
+/// Steps 2 to 4: over lanes, warps and the cluster; then the results are values.
+void Interpreter::finish_reduce(const Stmt &s, std::vector<MonoidState> &states) {
+  const Layout &layout = kernel_.layouts[kernel_.values[s.results[0]].layout];
+  MonoidFold fold{s.monoid, kernel_.values[s.results[0]].dtype};
+  std::vector<std::uint32_t> axes = axes_of(layout, s.axes);
+  std::vector<FoldPart> threads = parts_of(layout, axes, DigitKind::Thread);
+  std::vector<FoldPart> blocks = parts_of(layout, axes, DigitKind::Cta);
+  auto num_threads = static_cast<std::size_t>(kernel_.threads);
+  auto num_blocks = static_cast<std::size_t>(kernel_.cluster);
+  auto num_slots = static_cast<std::size_t>(slots_of(s.results[0]).size());
+  for (ValueId v : s.results) allocate(v);
+  for (std::size_t n = 0; n < num_slots; ++n) {
+    std::vector<MonoidState> column(num_blocks * num_threads);
+    for (std::size_t t = 0; t < column.size(); ++t) column[t] = states[t * num_slots + n];
+    for (std::size_t c = 0; c < num_blocks; ++c)
+      fold_threads(fold, threads, std::span(column).subspan(c * num_threads, num_threads));
+    for (std::size_t t = 0; t < num_threads && !blocks.empty(); ++t) {
+      std::vector<MonoidState> ranks(num_blocks);
+      for (std::size_t c = 0; c < num_blocks; ++c) ranks[c] = column[c * num_threads + t];
+      fold_blocks(fold, blocks, ranks);
+      for (std::size_t c = 0; c < num_blocks; ++c) column[c * num_threads + t] = ranks[c];
+    }
+    for (std::size_t t = 0; t < column.size(); ++t)
+      for (std::size_t r = 0; r < s.results.size(); ++r)
+        values_[s.results[r]][t * num_slots + n] = column[t][r];
+  }
+}
+
+void Interpreter::run_scan(const Stmt &s) {
+  MonoidFold fold{s.monoid, kernel_.values[s.results[0]].dtype};
+  std::vector<std::uint32_t> scanned = axes_of(layout(), s.axes);
+  SlotRange along(layout(), scanned);
+  const SlotRange &results = slots_of(s.results[0]);
+  std::vector<std::uint32_t> others;
+  for (std::uint32_t a : results.axes())
+    if (a != scanned[0]) others.push_back(a);
+  SlotRange across(layout(), others);
+  auto num_threads = static_cast<std::size_t>(kernel_.threads);
+  std::vector<MonoidState> &carries = carries_[&s];
+  carries.resize(static_cast<std::size_t>(kernel_.cluster) * num_threads *
+                     static_cast<std::size_t>(across.size()),
+                 fold.identity());
+  allocate(s.results[0]);
+  std::vector<std::int64_t> slots(layout().axes.size());
+  for (std::int64_t n = 0; n < across.size(); ++n) {
+    std::vector<std::vector<MonoidState>> prefixes(local_thread({0, kernel_.cluster, 0}));
+    std::vector<MonoidState> totals(prefixes.size(), fold.identity());
+    for_each_thread([&](const ThreadId &id) {
+      across.decode(n, slots);
+      MonoidState &running = totals[local_thread(id)];
+      for (const FoldElement &e : elements_at(s, id, along, slots)) {
+        if (s.exclusive) prefixes[local_thread(id)].push_back(running);
+        if (e.valid) running = fold.combine(running, lift(s.monoid, fold.type, e.operands));
+        if (!s.exclusive) prefixes[local_thread(id)].push_back(running);
+      }
+    });
+    std::span<MonoidState> carry =
+        std::span(carries).subspan(static_cast<std::size_t>(n) * totals.size(), totals.size());
+    for (std::size_t c = 0; c < static_cast<std::size_t>(kernel_.cluster); ++c)
+      scan_threads(fold, parts_of(layout(), scanned, DigitKind::Thread),
+                   std::span(totals).subspan(c * num_threads, num_threads),
+                   carry.subspan(c * num_threads, num_threads));
+    for_each_thread([&](const ThreadId &id) {
+      std::vector<std::int64_t> inner(slots.size());
+      across.decode(n, slots);
+      for (std::int64_t i = 0; i < along.size(); ++i) {
+        along.decode(i, inner);
+        slots[scanned[0]] = inner[scanned[0]];
+        const MonoidState &local = prefixes[local_thread(id)][static_cast<std::size_t>(i)];
+        slot(s.results[0], id, slots) = fold.combine(totals[local_thread(id)], local)[0];
+      }
+    });
+  }
+}
+
+}  // namespace fuse

@@ -1,0 +1,195 @@
+// The walk over the body: launch, loops, elementwise statements.
+#include "ir/interpret/interpreter.h"
+
+#include "ir/float_bits.h"
+#include "ir/format.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+namespace fuse {
+
+namespace {
+
+std::vector<std::int64_t> phases_of(const InterpreterLaunch &launch) {
+  std::vector<std::int64_t> phases;
+  for (const InterpreterBuffer &b : launch.buffers) phases.push_back(b.phase);
+  return phases;
+}
+
+std::vector<std::int64_t> extents_of(const Kernel &kernel, const InterpreterLaunch &launch,
+                                     const Machine &machine) {
+  if (launch.buffers.size() != kernel.buffers.size())
+    fail(ErrorCode::InvalidArgument, "kernel {} takes {} buffers, {} are given", kernel.name,
+         kernel.buffers.size(), launch.buffers.size());
+  std::vector<std::int64_t> extents;
+  for (const Buffer &b : kernel.buffers) {
+    std::int64_t elements = 1;
+    for (const Index &extent : b.shape) elements *= machine.evaluate_symbolic(extent);
+    extents.push_back(elements);
+  }
+  return extents;
+}
+
+}  // namespace
+
+std::vector<AccessStats> interpret(const Kernel &kernel, const InterpreterLaunch &launch) {
+  return Interpreter(kernel, launch).run();
+}
+
+Interpreter::Interpreter(const Kernel &kernel, const InterpreterLaunch &launch)
+    : kernel_(kernel),
+      launch_(launch),
+      machine_(kernel, launch.symbols, phases_of(launch)),
+      memory_(kernel, launch, extents_of(kernel, launch, machine_)) {
+  for (const KernelValue &v : kernel.values) {
+    const Layout &layout = kernel.layouts[v.layout];
+    slots_.emplace_back(layout, axes_of(layout, v.dims));
+  }
+  list_accesses(kernel.body);
+}
+
+void Interpreter::list_accesses(const std::vector<Stmt> &body) {
+  for (const Stmt &s : body) {
+    if (s.kind == StmtKind::Load || s.kind == StmtKind::Store || s.kind == StmtKind::Move) {
+      stats_of_[&s] = stats_.size();
+      stats_.emplace_back().stmt = &s;
+    }
+    list_accesses(s.body);
+  }
+}
+
+std::vector<AccessStats> Interpreter::run() {
+  std::int64_t clusters = machine_.evaluate_symbolic(grid_size(kernel_)) / kernel_.cluster;
+  std::vector<std::int64_t> order(static_cast<std::size_t>(clusters));
+  std::iota(order.begin(), order.end(), 0);
+  if (launch_.seed != 0) std::shuffle(order.begin(), order.end(), std::mt19937_64(launch_.seed));
+  for (std::int64_t grid : order) {
+    grid_ = grid;
+    active_.assign(static_cast<std::size_t>(kernel_.cluster), true);
+    values_.assign(kernel_.values.size(), {});
+    run_body(kernel_.body);
+  }
+  return stats_;
+}
+
+void Interpreter::error(const Stmt &s, const ThreadId &id, const std::string &message) const {
+  std::string place = s.kind == StmtKind::Move   ? "move"
+                      : s.kind == StmtKind::Load ? "load"
+                                                 : "store";
+  for (ValueId v : s.results) place += " %" + kernel_.values[v].name;
+  fail(ErrorCode::Internal, "kernel {}: {}: thread {} of block {}: {}", kernel_.name, place,
+       id.thread, id.grid * kernel_.cluster + id.cta, message);
+}
+
+void Interpreter::run_body(const std::vector<Stmt> &body) {
+  for (const Stmt &s : body) run_statement(s);
+}
+
+void Interpreter::run_statement(const Stmt &s) {
+  switch (s.kind) {
+    case StmtKind::Constant:
+    case StmtKind::Position:
+    case StmtKind::Compute:
+    case StmtKind::Keep: return run_elementwise(s);
+    case StmtKind::Load:
+    case StmtKind::Store: return run_access(s);
+    case StmtKind::Reduce: return run_reduce(s);
+    case StmtKind::Scan: return run_scan(s);
+    case StmtKind::Move: return run_move(s);
+    case StmtKind::For: return run_for(s);
+    case StmtKind::In: {
+      LayoutId outer = layout_;
+      layout_ = s.layout;
+      run_body(s.body);
+      layout_ = outer;
+      return;
+    }
+    case StmtKind::LastBlock: return run_last_block(s);
+  }
+}
+
+void Interpreter::allocate(ValueId value) {
+  auto threads = static_cast<std::size_t>(kernel_.cluster * kernel_.threads);
+  values_[value].resize(threads * static_cast<std::size_t>(slots_of(value).size()));
+}
+
+std::uint64_t &Interpreter::slot(ValueId value, const ThreadId &id,
+                                 std::span<const std::int64_t> slots) {
+  const SlotRange &range = slots_of(value);
+  std::size_t number = local_thread(id) * static_cast<std::size_t>(range.size()) +
+                       static_cast<std::size_t>(range.number(slots));
+  FUSE_CHECK(number < values_[value].size(), "value {} of kernel {} has no slot {}",
+             kernel_.values[value].name, kernel_.name, number);
+  return values_[value][number];
+}
+
+std::int64_t Interpreter::offset_at(const Index &index, const ThreadId &id,
+                                    const Position &position, std::span<const std::int64_t> slots) {
+  return evaluate(index, [&](const Atom &a) -> std::int64_t {
+    if (a.kind == Atom::Kind::Dim) return position.dims[a.id];
+    if (a.kind == Atom::Kind::Symbol) return machine_.symbol(a.symbol);
+    return as_int({kernel_.values[a.id].dtype, slot(a.id, id, slots)});
+  });
+}
+
+void Interpreter::run_elementwise(const Stmt &s) {
+  const SlotRange &range = slots_of(s.results[0]);
+  allocate(s.results[0]);
+  std::vector<std::int64_t> slots(layout().axes.size());
+  for_each_thread([&](const ThreadId &id) {
+    for (std::int64_t n = 0; n < range.size(); ++n) {
+      range.decode(n, slots);
+      slot(s.results[0], id, slots) = element_value(s, id, slots);
+    }
+  });
+}
+
+std::uint64_t Interpreter::element_value(const Stmt &s, const ThreadId &id,
+                                         std::span<const std::int64_t> slots) {
+  DType type = kernel_.values[s.results[0]].dtype;
+  if (s.kind == StmtKind::Constant) return s.literal.bits;
+  if (s.kind == StmtKind::Keep) return slot(s.operands[0], id, slots);
+  if (s.kind == StmtKind::Position) {
+    Position position;
+    machine_.locate(layout_, id, slots, loops_, position);
+    return wrap_int(type, static_cast<std::uint64_t>(offset_at(s.index, id, position, slots)));
+  }
+  std::vector<Literal> operands;
+  for (ValueId v : s.operands) operands.push_back({kernel_.values[v].dtype, slot(v, id, slots)});
+  return apply(s.op, type, operands);
+}
+
+void Interpreter::run_for(const Stmt &s) {
+  std::int64_t count = machine_.evaluate_symbolic(loop_digit(layout(), s.loop)->extent);
+  loop_order_.push_back(s.loop);
+  start_accumulators(s.body);
+  for (std::int64_t n = 0; n < count; ++n) {
+    loops_[s.loop] = n;
+    run_body(s.body);
+  }
+  loops_.erase(s.loop);
+  finish_accumulators(s.body);
+  loop_order_.pop_back();
+  if (loop_order_.empty()) carries_.clear();
+}
+
+void Interpreter::run_last_block(const Stmt &s) {
+  std::vector<bool> outer = active_;
+  std::int64_t n = machine_.evaluate_symbolic(s.count);
+  std::vector<std::int64_t> slots(layout().axes.size());
+  for (std::int64_t c = 0; c < kernel_.cluster; ++c) {
+    Position position;
+    ThreadId id{grid_, c, 0};
+    machine_.locate(layout_, id, slots, loops_, position);
+    active_[static_cast<std::size_t>(c)] =
+        memory_.arrive(s.buffer, offset_at(s.index, id, position, slots), n);
+  }
+  in_last_block_ = true;
+  run_body(s.body);
+  in_last_block_ = false;
+  active_ = outer;
+}
+
+}  // namespace fuse

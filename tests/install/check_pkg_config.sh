@@ -1,0 +1,10 @@
+#!/bin/sh
+# fusejit.pc of the installed tree says what a compiler needs.
+set -eu
+prefix=$1 libdir=$2 version=$3
+
+command -v pkg-config >/dev/null || { echo "SKIP: pkg-config is not installed"; exit 0; }
+export PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig"
+test "$(pkg-config --modversion fusejit)" = "$version"
+pkg-config --define-variable=prefix="$prefix" --libs fusejit | grep -q -- "-L$prefix/$libdir -lfusejit"
+pkg-config --define-variable=prefix="$prefix" --cflags fusejit | grep -q -- "-I$prefix/include"

@@ -1,0 +1,119 @@
+// Runs a kernel file in the interpreter: tensors by name, sizes by symbol.
+#pragma once
+
+#include "ir/float_bits.h"
+#include "ir/kernel_interpret.h"
+
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace fuse::test {
+
+inline Kernel read_kernel(const std::string &name) {
+  std::string path = std::string(FUSE_KERNEL_DIR) + "/" + name + ".kernel";
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return parse_kernel(text.str(), path);
+}
+
+/// A host tensor of any dtype, read and written as doubles.
+class Tensor {
+ public:
+  Tensor(DType dtype, std::int64_t elements)
+      : dtype_(dtype), bytes_(static_cast<std::size_t>(elements) * size_of(dtype)) {}
+
+  std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size() / size_of(dtype_)); }
+  void *data() { return bytes_.data(); }
+  DType dtype() const { return dtype_; }
+  bool operator==(const Tensor &) const = default;
+
+  double operator[](std::int64_t i) const {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &bytes_[place(i)], size_of(dtype_));
+    return is_int(dtype_) ? static_cast<double>(as_int({dtype_, wrap_int(dtype_, bits)}))
+                          : as_double({dtype_, bits});
+  }
+
+  void set(std::int64_t i, double value) {
+    std::uint64_t bits = is_float(dtype_)
+                             ? encode_float(dtype_, value)
+                             : static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+    std::memcpy(&bytes_[place(i)], &bits, size_of(dtype_));
+  }
+
+ private:
+  std::size_t place(std::int64_t i) const { return static_cast<std::size_t>(i) * size_of(dtype_); }
+
+  DType dtype_;
+  std::vector<char> bytes_;
+};
+
+/// One kernel, its sizes and its tensors; inputs are random in [-2, 2) until they are set.
+class KernelRun {
+ public:
+  KernelRun(const std::string &name, Bindings symbols)
+      : kernel_(read_kernel(name)), symbols_(std::move(symbols)) {
+    verify(kernel_);
+    std::mt19937 random(7);
+    for (const Buffer &b : kernel_.buffers) {
+      Index elements = 1;
+      for (const Index &e : b.shape) elements = elements * e;
+      Tensor tensor(b.dtype, evaluate(elements, [&](const Atom &a) { return symbols_[a.symbol]; }));
+      bool is_input = b.role == BufferRole::Input || b.role == BufferRole::Scalar;
+      for (std::int64_t i = 0; is_input && i < tensor.size(); ++i)
+        tensor.set(i, static_cast<double>(random() % 4096) / 1024 - 2);
+      tensors_.emplace(b.name, std::move(tensor));
+    }
+  }
+
+  const Kernel &kernel() const { return kernel_; }
+  Tensor &operator[](const std::string &name) { return tensors_.at(name); }
+  std::map<std::string, std::int64_t> phases;  // by buffer; 0 if missing
+
+  /// Runs it, and once more with clusters in another order: the results must have the same bits.
+  void run() {
+    auto before = tensors_;
+    launch(0);
+    auto first = tensors_;
+    tensors_ = before;
+    launch(3);
+    if (!(tensors_ == first)) throw std::runtime_error("results depend on the order of blocks");
+  }
+
+  /// Counts of the access to the buffer, or of the move, of the given name.
+  const AccessStats &stats(const std::string &name) const {
+    for (const AccessStats &s : stats_) {
+      bool is_move = s.stmt->kind == StmtKind::Move;
+      const std::string &own = is_move ? kernel_.values[s.stmt->results[0]].name
+                                       : kernel_.buffers[s.stmt->buffer].name;
+      if (own == name) return s;
+    }
+    throw std::out_of_range(name);
+  }
+
+ private:
+  void launch(std::uint64_t seed) {
+    InterpreterLaunch launch;
+    for (const Buffer &b : kernel_.buffers) {
+      Tensor &t = tensors_.at(b.name);
+      launch.buffers.push_back({t.data(), t.size(), phases[b.name]});
+    }
+    launch.symbols = symbols_;
+    launch.seed = seed;
+    stats_ = interpret(kernel_, launch);
+  }
+
+  Kernel kernel_;
+  Bindings symbols_;
+  std::map<std::string, Tensor> tensors_;
+  std::vector<AccessStats> stats_;
+};
+
+}  // namespace fuse::test

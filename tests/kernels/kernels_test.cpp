@@ -1,0 +1,261 @@
+// The kernels of this folder against plain loops in double, at sizes with full and ragged edges.
+#include "kernels/kernel_run.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+namespace fuse::test {
+namespace {
+
+constexpr double kBf16 = 1.0 / 128, kF32 = 1e-5;
+
+/// |a - b| within a relative and a small absolute tolerance.
+void expect_close(double actual, double expected, double tolerance, std::int64_t at) {
+  ASSERT_LE(std::fabs(actual - expected), tolerance * std::fabs(expected) + 1e-5) << "at " << at;
+}
+
+TEST(Kernels, AllPrintAsTheyRead) {
+  int count = 0;
+  for (const auto &file : std::filesystem::directory_iterator(FUSE_KERNEL_DIR)) {
+    if (file.path().extension() != ".kernel") continue;
+    Kernel k = read_kernel(file.path().stem());
+    EXPECT_NO_THROW(verify(k)) << file.path();
+    EXPECT_EQ(to_string(parse_kernel(to_string(k))), to_string(k)) << file.path();
+    ++count;
+  }
+  EXPECT_GE(count, 15);
+}
+
+TEST(Kernels, Gelu) {
+  for (std::int64_t n : {4096, 4099, 5}) {
+    KernelRun k("gelu", {{"N", n}});
+    k.run();
+    for (std::int64_t i = 0; i < n; ++i) {
+      double x = k["x"][i], u = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+      expect_close(k["y"][i], x / (1 + std::exp(-2 * u)), kBf16, i);
+    }
+    EXPECT_EQ(k.stats("x").vector_accesses, n / 8);
+    EXPECT_EQ(k.stats("x").element_accesses, n % 8);
+    EXPECT_EQ(k.stats("x").sectors, k.stats("x").ideal_sectors);
+  }
+}
+
+void check_softmax(KernelRun &k, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    double m = -INFINITY, s = 0;
+    for (std::int64_t c = 0; c < columns; ++c) m = std::max(m, k["x"][r * columns + c]);
+    for (std::int64_t c = 0; c < columns; ++c) s += std::exp(k["x"][r * columns + c] - m);
+    for (std::int64_t c = 0; c < columns; ++c)
+      expect_close(k["y"][r * columns + c], std::exp(k["x"][r * columns + c] - m) / s, kBf16,
+                   r * columns + c);
+  }
+}
+
+TEST(Kernels, Softmax) {
+  KernelRun k("softmax", {{"B", 3}});
+  k.run();
+  check_softmax(k, 3, 4096);
+  EXPECT_EQ(k.stats("y").vector_accesses, 3 * 512);
+}
+
+TEST(Kernels, SoftmaxOfOddRows) {
+  KernelRun k("softmax_odd", {{"B", 3}});
+  k.phases = {{"x", 3}, {"y", 3}};
+  k.run();
+  check_softmax(k, 3, 4097);
+  // Whole vectors but for the two edges of a row.
+  EXPECT_GE(k.stats("x").vector_accesses, 3 * 511);
+  EXPECT_EQ(k.stats("x").vector_accesses * 8 + k.stats("x").element_accesses, 3 * 4097);
+}
+
+TEST(Kernels, OddRowsNeedCongruentOperands) {
+  KernelRun k("softmax_odd", {{"B", 1}});
+  k.phases = {{"x", 3}, {"y", 4}};
+  EXPECT_THROW(k.run(), Error);
+}
+
+TEST(Kernels, SoftmaxOverACluster) {
+  KernelRun k("softmax_cluster", {{"B", 2}, {"C", 40008}});
+  k.run();
+  check_softmax(k, 2, 40008);
+}
+
+TEST(Kernels, LayerNorm) {
+  KernelRun k("layer_norm", {{"B", 2}});
+  k["eps"].set(0, 1e-5);
+  k.run();
+  for (std::int64_t r = 0; r < 2; ++r) {
+    double sum = 0, squares = 0;
+    for (int c = 0; c < 4096; ++c) sum += k["x"][r * 4096 + c];
+    for (int c = 0; c < 4096; ++c) squares += std::pow(k["x"][r * 4096 + c] - sum / 4096, 2);
+    double rs = 1 / std::sqrt(squares / 4096 + 1e-5);
+    expect_close(k["mean"][r], sum / 4096, kF32, r);
+    expect_close(k["rstd"][r], rs, kF32, r);
+    for (int c = 0; c < 4096; ++c) {
+      double h = (k["x"][r * 4096 + c] - sum / 4096) * rs;
+      double expected = h * k["w"][c] + k["b"][c];
+      ASSERT_NEAR(k["y"][r * 4096 + c], expected, kBf16 * std::fabs(expected) + 1e-4);
+    }
+  }
+}
+
+TEST(Kernels, LayerNormBackward) {
+  const std::int64_t rows = 7, grid = 3, columns = 4096;
+  KernelRun k("layer_norm_backward", {{"B", rows}, {"G", grid}});
+  for (std::int64_t r = 0; r < rows; ++r) k["rstd"].set(r, 0.5 + 0.25 * static_cast<double>(r));
+  k.run();
+  std::vector<double> dw(columns), db(columns);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    double mu = k["mean"][r], rs = k["rstd"][r], c1 = 0, c2 = 0;
+    auto h = [&](std::int64_t c) { return (k["x"][r * columns + c] - mu) * rs; };
+    auto g = [&](std::int64_t c) { return k["dy"][r * columns + c]; };
+    for (std::int64_t c = 0; c < columns; ++c) {
+      c1 += g(c) * k["w"][c] / columns;
+      c2 += g(c) * k["w"][c] * h(c) / columns;
+      dw[static_cast<std::size_t>(c)] += g(c) * h(c);
+      db[static_cast<std::size_t>(c)] += g(c);
+    }
+    for (std::int64_t c = 0; c < columns; ++c) {
+      double expected = rs * (g(c) * k["w"][c] - c1 - h(c) * c2);
+      ASSERT_NEAR(k["dx"][r * columns + c], expected, kBf16 * std::fabs(expected) + 1e-4);
+    }
+  }
+  for (std::int64_t c = 0; c < columns; ++c) {
+    ASSERT_NEAR(k["dw"][c], dw[static_cast<std::size_t>(c)], 1e-4);
+    ASSERT_NEAR(k["db"][c], db[static_cast<std::size_t>(c)], 1e-4);
+  }
+  EXPECT_EQ(k["counter"][0], 0);
+  EXPECT_EQ(k.stats("mw").bank_cycles, k.stats("mw").ideal_bank_cycles * 2);
+}
+
+TEST(Kernels, BatchNorm) {
+  const std::int64_t n = 5, channels = 3, p = 784;
+  KernelRun k("batch_norm", {{"N", n}, {"C", channels}, {"P", p}});
+  k.run();
+  for (std::int64_t c = 0; c < channels; ++c) {
+    auto at = [&](std::int64_t i) { return (i / p * channels + c) * p + i % p; };
+    double sum = 0, squares = 0, count = static_cast<double>(n * p);
+    for (std::int64_t i = 0; i < n * p; ++i) sum += k["x"][at(i)];
+    for (std::int64_t i = 0; i < n * p; ++i) squares += std::pow(k["x"][at(i)] - sum / count, 2);
+    expect_close(k["mean"][c], sum / count, kF32, c);
+    expect_close(k["var"][c], squares / count, kF32, c);
+    double scale = k["w"][c] / std::sqrt(squares / count + 1e-5);
+    for (std::int64_t i = 0; i < n * p; ++i) {
+      double expected = (k["x"][at(i)] - sum / count) * scale + k["b"][c];
+      ASSERT_NEAR(k["y"][at(i)], expected, kBf16 * std::fabs(expected) + 1e-4);
+    }
+  }
+}
+
+TEST(Kernels, CastTranspose) {
+  const std::int64_t u = 80, v = 144;
+  KernelRun k("cast_transpose", {{"U", u}, {"V", v}});
+  k.run();
+  for (std::int64_t i = 0; i < u; ++i)
+    for (std::int64_t j = 0; j < v; ++j) {
+      double x = k["x"][i * v + j], y = k["y"][i * v + j];
+      ASSERT_LE(std::fabs(x - y), std::fabs(x) / 16 + 1.0 / 512);
+      ASSERT_EQ(k["z"][j * u + i], y);
+    }
+  EXPECT_EQ(k.stats("z").element_accesses, 0);
+}
+
+TEST(Kernels, ColumnSum) {
+  const std::int64_t rows = 37, columns = 264;
+  KernelRun k("column_sum", {{"R", rows}, {"C", columns}, {"G", 2}});
+  k.run();
+  for (std::int64_t c = 0; c < columns; ++c) {
+    double sum = 0;
+    for (std::int64_t r = 0; r < rows; ++r) sum += k["x"][r * columns + c];
+    ASSERT_NEAR(k["y"][c], sum, 1e-4) << c;
+  }
+}
+
+TEST(Kernels, CumulativeSum) {
+  const std::int64_t columns = 4096 + 1000;
+  KernelRun k("cumsum", {{"B", 2}, {"C", columns}});
+  k.run();
+  for (std::int64_t r = 0; r < 2; ++r) {
+    double sum = 0;
+    for (std::int64_t c = 0; c < columns; ++c) {
+      sum += k["x"][r * columns + c];
+      ASSERT_NEAR(k["y"][r * columns + c], sum, 1e-3) << c;
+    }
+  }
+  EXPECT_EQ(k.stats("x").sectors, k.stats("x").ideal_sectors);
+  EXPECT_EQ(k.stats("m").bank_cycles, k.stats("m").ideal_bank_cycles);
+}
+
+TEST(Kernels, GemvInt8) {
+  const std::int64_t rows = 19, columns = 1040;
+  KernelRun k("gemv_int8", {{"R", rows}, {"C", columns}});
+  for (std::int64_t i = 0; i < rows * columns; ++i)
+    k["w"].set(i, static_cast<double>(i * 37 % 255 - 127));
+  k.run();
+  for (std::int64_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (std::int64_t c = 0; c < columns; ++c) sum += k["w"][r * columns + c] * k["x"][c];
+    ASSERT_NEAR(k["y"][r], sum * k["scale"][r], kBf16 * std::fabs(sum * k["scale"][r]) + 0.05);
+  }
+}
+
+TEST(Kernels, Adam) {
+  const std::int64_t n = 2050;
+  KernelRun k("adam", {{"N", n}});
+  for (std::int64_t i = 0; i < n; ++i) k["v"].set(i, std::fabs(k["v"][i]));
+  k["lr"].set(0, 0.001);
+  k["c1"].set(0, 2.5);
+  k["c2"].set(0, 3.5);
+  k.run();
+  for (std::int64_t i = 0; i < n; ++i) {
+    double g = k["g"][i], m = 0.9 * k["m"][i] + 0.1 * g, v = 0.999 * k["v"][i] + 0.001 * g * g;
+    expect_close(k["m1"][i], m, kF32, i);
+    expect_close(k["v1"][i], v, kF32, i);
+    expect_close(k["p1"][i], k["p"][i] - 0.001 * (m * 2.5) / (std::sqrt(v * 3.5) + 1e-8), kF32, i);
+  }
+}
+
+TEST(Kernels, Rotary) {
+  const std::int64_t tokens = 3, heads = 7;
+  KernelRun k("rotary", {{"T", tokens}, {"H", heads}});
+  k.run();
+  for (std::int64_t i = 0; i < tokens * heads * 128; ++i) {
+    std::int64_t d = i % 128, t = i / (heads * 128);
+    double partner = d < 64 ? -k["x"][i + 64] : k["x"][i - 64];
+    double expected = k["x"][i] * k["cos"][t * 64 + d % 64] + partner * k["sin"][t * 64 + d % 64];
+    ASSERT_NEAR(k["y"][i], expected, kBf16 * std::fabs(expected) + 1e-4);
+  }
+  EXPECT_EQ(k.stats("x").element_accesses, 0);
+}
+
+TEST(Kernels, Gather) {
+  KernelRun k("gather", {{"V", 10}, {"T", 5}});
+  const double index[] = {3, 9, -1, 10, 0};
+  for (std::int64_t t = 0; t < 5; ++t) k["index"].set(t, index[t]);
+  k.run();
+  for (std::int64_t t = 0; t < 5; ++t)
+    for (std::int64_t c = 0; c < 1024; ++c) {
+      bool inside = index[t] >= 0 && index[t] < 10;
+      ASSERT_EQ(k["y"][t * 1024 + c],
+                inside ? k["table"][static_cast<std::int64_t>(index[t]) * 1024 + c] : 0);
+    }
+}
+
+TEST(Kernels, CrossEntropy) {
+  const std::int64_t rows = 3, columns = 8192 + 300 + 1;
+  KernelRun k("cross_entropy", {{"B", rows}, {"C", columns}});
+  for (std::int64_t r = 0; r < rows; ++r) k["target"].set(r, static_cast<double>(r * 1000));
+  for (std::int64_t c = 0; c < columns; ++c) k["x"].set(columns + c, -INFINITY);  // one -inf row
+  k["x"].set(columns + 1000, 1.0);
+  k.run();
+  for (std::int64_t r = 0; r < rows; ++r) {
+    double s = 0;
+    for (std::int64_t c = 0; c < columns; ++c) s += std::exp(k["x"][r * columns + c]);
+    expect_close(k["loss"][r], std::log(s) - k["x"][r * columns + r * 1000], kF32, r);
+  }
+}
+
+}  // namespace
+}  // namespace fuse::test

@@ -1,0 +1,316 @@
+// One operation after another on values picked from those that exist. Every choice is made so that
+// the result is valid: an Error while building is a finding.
+#include "property/random_graph.h"
+
+#include "ir/build.h"
+#include "ir/float_bits.h"
+#include "ir/op.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fuse {
+
+std::size_t Entropy::below(std::size_t bound) {
+  if (seeded_) return random_() % bound;
+  std::size_t value = 0;
+  for (std::size_t range = 1; range < bound && !bytes_.empty(); range *= 256) {
+    value = value * 256 + bytes_[0];
+    bytes_ = bytes_.subspan(1);
+  }
+  return value % bound;
+}
+
+double Entropy::uniform(double low, double high) {
+  return low + (high - low) * double(below(1 << 24)) / (1 << 24);
+}
+
+namespace {
+
+double special_float(Entropy &entropy) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  static const std::vector<double> kValues = {
+      0.0, -0.0, 1.0,  -1.0,    kInf,  -kInf, std::numeric_limits<double>::quiet_NaN(),
+      0.5, 2.5,  -1.5, 65504.0, 1e-40, 3e38,  1e-6};
+  return entropy.pick(kValues);
+}
+
+std::uint64_t random_bits(Entropy &entropy, DType type, bool special) {
+  if (is_float(type)) {
+    bool is_special = special && entropy.one_in(12);
+    return encode_float(type, is_special ? special_float(entropy) : entropy.uniform(-4, 4));
+  }
+  std::int64_t small = std::int64_t(entropy.below(40)) - 20;
+  if (!special || !entropy.one_in(8)) return wrap_int(type, std::uint64_t(small));
+  std::uint64_t edge = std::uint64_t{1} << (8 * size_of(type) - 1);  // the sign bit
+  return wrap_int(type, edge + std::uint64_t(small % 3));
+}
+
+class Builder {
+ public:
+  Builder(Entropy &entropy, const RandomGraphOptions &options)
+      : entropy_(entropy), options_(options), result_{Graph("random"), {}, {}} {}
+
+  RandomGraph build() {
+    add_symbols();
+    std::size_t inputs = 1 + entropy_.below(4);
+    for (std::size_t i = 0; i < inputs; ++i) add_input(i);
+    for (int i = 0; i < options_.operations; ++i) add_operation();
+    add_outputs();
+    return std::move(result_);
+  }
+
+ private:
+  GraphData &graph() { return result_.graph.data(); }
+  NodeId any_value() { return values_[entropy_.below(values_.size())]; }
+  std::int64_t elements(const Shape &shape) {
+    return num_elements(shape).evaluate(result_.symbols);
+  }
+  bool fits(const Shape &shape) {
+    return shape.size() <= kMaxRank && elements(shape) <= options_.max_elements;
+  }
+
+  void add_symbols() {
+    if (!options_.symbols || entropy_.one_in(2)) return;
+    dims_.push_back(result_.graph.dim("N", {2, 1 << 20, 1}));
+    result_.symbols["N"] = entropy_.pick(std::vector<std::int64_t>{2, 3, 7, 16, 37, 64});
+  }
+
+  Dim random_dim() {
+    static const std::vector<std::int64_t> kExtents = {1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 32, 64};
+    if (entropy_.one_in(24)) return 0;
+    if (!dims_.empty() && entropy_.one_in(3)) return entropy_.pick(dims_);
+    return entropy_.pick(kExtents);
+  }
+
+  Shape random_shape() {
+    Shape shape;
+    for (std::size_t rank = entropy_.below(5); rank > 0; --rank) {
+      shape.push_back(random_dim());
+      if (!fits(shape)) shape.back() = 1;
+    }
+    return shape;
+  }
+
+  void add_input(std::size_t number) {
+    DType type = entropy_.pick(options_.dtypes);
+    bool is_scalar = entropy_.one_in(8);
+    Shape shape = is_scalar ? Shape{} : random_shape();
+    std::string name = "x" + std::to_string(number);
+    values_.push_back(build_input(graph(), name, type, shape, is_scalar));
+    result_.inputs.push_back(
+        random_tensor(entropy_, type, evaluate(shape, result_.symbols), options_.special_values));
+  }
+
+  void add_operation() {
+    std::size_t kind = entropy_.below(16);
+    NodeId x = any_value();
+    if (kind >= 13 && options_.views)
+      add_view(x);
+    else if (kind == 12 && options_.reductions)
+      add_reduction(x);
+    else if (kind >= 10)
+      add_conversion(x);
+    else
+      add_elementwise(x);
+  }
+
+  std::vector<Op> ops_of(std::initializer_list<OpKind> kinds, DType type) {
+    std::vector<Op> ops;
+    for (int i = 0; i < kNumOps; ++i) {
+      const OpInfo &op_info = info(static_cast<Op>(i));
+      bool wanted = std::find(kinds.begin(), kinds.end(), op_info.kind) != kinds.end();
+      if (wanted && accepts(op_info.types, type)) ops.push_back(static_cast<Op>(i));
+    }
+    return ops;
+  }
+
+  /// An operand that goes with x: a value of its dtype and shape, a scalar or a literal.
+  NodeId partner(NodeId x) {
+    std::vector<NodeId> candidates = {x};
+    for (NodeId id : values_) {
+      bool scalar = graph().shape(id).empty();
+      if (graph().dtype(id) == graph().dtype(x) &&
+          (scalar || graph().shape(id) == graph().shape(x)))
+        candidates.push_back(id);
+    }
+    if (entropy_.one_in(3)) return literal(graph().dtype(x));
+    return entropy_.pick(candidates);
+  }
+
+  NodeId literal(DType type) {
+    DType compute = compute_type(type);
+    Literal value{compute, random_bits(entropy_, compute, entropy_.one_in(4))};
+    return build_constant(graph(), value, {});
+  }
+
+  NodeId condition_for(NodeId x) {
+    std::vector<NodeId> candidates;
+    for (NodeId id : values_)
+      if (is_bool(graph().dtype(id)) && graph().shape(id) == graph().shape(x))
+        candidates.push_back(id);
+    if (!candidates.empty()) return entropy_.pick(candidates);
+    return build_elementwise(graph(), Op::Eq, {{x, partner(x)}});
+  }
+
+  void add_elementwise(NodeId x) {
+    std::vector<Op> ops =
+        ops_of({OpKind::Unary, OpKind::Binary, OpKind::Ternary, OpKind::Compare, OpKind::Test},
+               graph().dtype(x));
+    Op op = entropy_.pick(ops);
+    std::vector<NodeId> operands = {x};
+    if (op == Op::Select)
+      operands = {condition_for(x), x, partner(x)};
+    else if (info(op).kind == OpKind::Ternary)
+      operands = {x, partner(x), partner(x)};
+    else if (info(op).kind != OpKind::Unary && info(op).kind != OpKind::Test)
+      operands = {x, partner(x)};
+    values_.push_back(build_elementwise(graph(), op, operands));
+  }
+
+  void add_conversion(NodeId x) {
+    DType from = graph().dtype(x);
+    std::vector<DType> same_size;
+    for (DType type : options_.dtypes)
+      if (size_of(type) == size_of(from) && is_bool(type) == is_bool(from))
+        same_size.push_back(type);
+    if (entropy_.one_in(6) && !same_size.empty())
+      values_.push_back(build_convert(graph(), Op::Bitcast, x, entropy_.pick(same_size)));
+    else
+      values_.push_back(build_convert(graph(), entropy_.one_in(4) ? Op::CastSat : Op::Cast, x,
+                                      entropy_.pick(options_.dtypes)));
+  }
+
+  void add_reduction(NodeId x) {
+    const Shape &shape = graph().shape(x);
+    std::vector<int> axes;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (!(shape[i] == Dim(0)) && entropy_.one_in(2)) axes.push_back(static_cast<int>(i));
+    if (axes.empty()) return;
+    Op op = entropy_.pick(ops_of({OpKind::Reduce}, graph().dtype(x)));
+    if (op == Op::ArgMax || op == Op::ArgMin) axes.resize(1);
+    values_.push_back(build_reduce(graph(), op, x, axes, entropy_.one_in(2)));
+  }
+
+  void add_view(NodeId x);
+  void add_slice(NodeId x);
+  void add_pad(NodeId x);
+  void add_concat(NodeId x, int axis);
+  void add_gather(NodeId x, int axis);
+  void add_broadcast(NodeId x);
+  void add_outputs();
+
+  Entropy &entropy_;
+  const RandomGraphOptions &options_;
+  RandomGraph result_;
+  std::vector<NodeId> values_;
+  std::vector<Dim> dims_;  // symbolic ones
+};
+
+void Builder::add_slice(NodeId x) {
+  Shape shape = graph().shape(x), start(shape.size(), 0);
+  std::vector<std::int64_t> step(shape.size(), 1);
+  Shape stop = shape;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (!shape[i].is_static()) {
+      start[i] = std::int64_t(entropy_.below(2));  // symbols are at least 2
+      continue;
+    }
+    std::int64_t n = shape[i].value(), from = std::int64_t(entropy_.below(std::size_t(n) + 1));
+    start[i] = from;
+    stop[i] = from + std::int64_t(entropy_.below(std::size_t(n - from) + 1));
+    step[i] = 1 + std::int64_t(entropy_.below(3));
+  }
+  values_.push_back(build_slice(graph(), x, start, stop, step));
+}
+
+void Builder::add_pad(NodeId x) {
+  Shape shape = graph().shape(x);
+  std::vector<std::int64_t> lo, hi;
+  for (Dim &d : shape) {
+    lo.push_back(std::int64_t(entropy_.below(3)));
+    hi.push_back(std::int64_t(entropy_.below(3)));
+    d = d + lo.back() + hi.back();
+  }
+  if (fits(shape)) values_.push_back(build_pad(graph(), x, literal(graph().dtype(x)), lo, hi));
+}
+
+void Builder::add_concat(NodeId x, int axis) {
+  Shape shape = graph().shape(x);
+  shape[axis] = shape[axis] + shape[axis];
+  NodeId other = entropy_.one_in(2) ? x : build_flip(graph(), x, {axis});
+  if (fits(shape)) values_.push_back(build_concat(graph(), {{x, other}}, axis));
+}
+
+void Builder::add_gather(NodeId x, int axis) {
+  std::vector<NodeId> indices;
+  for (NodeId id : values_)
+    if (is_int(graph().dtype(id)) && graph().shape(id).size() <= 2) indices.push_back(id);
+  if (indices.empty()) return;
+  NodeId index = entropy_.pick(indices);
+  Shape shape = graph().shape(x);
+  shape[axis] = num_elements(graph().shape(index));
+  bool rank_fits = shape.size() - 1 + graph().shape(index).size() <= kMaxRank;
+  if (rank_fits && fits(shape)) values_.push_back(build_gather(graph(), x, index, axis));
+}
+
+void Builder::add_broadcast(NodeId x) {
+  Shape shape = graph().shape(x);
+  for (Dim &d : shape)
+    if (d == Dim(1)) d = random_dim();
+  if (shape.size() < 4 && entropy_.one_in(2)) shape.insert(shape.begin(), random_dim());
+  if (fits(shape)) values_.push_back(build_broadcast(graph(), x, shape));
+}
+
+void Builder::add_view(NodeId x) {
+  const Shape &shape = graph().shape(x);
+  if (shape.empty()) return add_broadcast(x);
+  int axis = static_cast<int>(entropy_.below(shape.size()));
+  std::vector<int> permutation;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    permutation.insert(permutation.begin() + std::ptrdiff_t(entropy_.below(i + 1)), int(i));
+  switch (entropy_.below(9)) {
+    case 0: return add_slice(x);
+    case 1: return add_pad(x);
+    case 2: return add_concat(x, axis);
+    case 3: return add_gather(x, axis);
+    case 4: return add_broadcast(x);
+    case 5: return values_.push_back(build_flip(graph(), x, {axis}));
+    case 6: return values_.push_back(build_transpose(graph(), x, permutation));
+    case 7: return values_.push_back(build_reshape(graph(), x, {num_elements(shape)}));
+    default:
+      DType type = entropy_.one_in(2) ? DType::I32 : DType::F32;
+      return values_.push_back(build_iota(graph(), type, shape, axis));
+  }
+}
+
+void Builder::add_outputs() {
+  std::vector<bool> used(graph().size(), false);
+  for (NodeId id = 0; id < graph().size(); ++id)
+    for (NodeId operand : graph().operands(id)) used[operand] = true;
+  std::vector<NodeId> unused;
+  for (NodeId id : values_)
+    if (!used[id] && std::find(unused.begin(), unused.end(), id) == unused.end())
+      unused.push_back(id);
+  if (unused.empty()) unused.push_back(values_.back());
+  if (unused.size() > 4) unused.erase(unused.begin(), unused.end() - 4);
+  for (std::size_t i = 0; i < unused.size(); ++i)
+    add_output(graph(), "y" + std::to_string(i), unused[i]);
+}
+
+}  // namespace
+
+Tensor random_tensor(Entropy &entropy, DType type, std::vector<std::int64_t> shape,
+                     bool special_values) {
+  Tensor tensor(type, std::move(shape));
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    tensor.set_bits(i, random_bits(entropy, type, special_values));
+  return tensor;
+}
+
+RandomGraph random_graph(Entropy &entropy, const RandomGraphOptions &options) {
+  return Builder(entropy, options).build();
+}
+
+}  // namespace fuse

@@ -1,0 +1,98 @@
+// Facts of arguments: alignment, strides, scalars, overlap.
+#include "runtime/arguments.h"
+
+#include "expect_error.h"
+
+using namespace fuse;
+
+namespace {
+
+Argument argument(const std::string &name, DType dtype = DType::F32, int rank = 2) {
+  return {name, dtype, Shape(static_cast<std::size_t>(rank), Dim(1))};
+}
+
+const void *at(std::uintptr_t address) { return reinterpret_cast<const void *>(address); }
+
+ArgumentFacts span(std::uintptr_t address, std::int64_t bytes) {
+  ArgumentFacts facts;
+  facts.data = at(address);
+  facts.bytes = bytes;
+  return facts;
+}
+
+}  // namespace
+
+TEST(Arguments, AlignmentIsAtMostSixteen) {
+  EXPECT_EQ(alignment_of(nullptr), 16);
+  EXPECT_EQ(alignment_of(at(0x1000)), 16);
+  EXPECT_EQ(alignment_of(at(0x1008)), 8);
+  EXPECT_EQ(alignment_of(at(0x1001)), 1);
+}
+
+TEST(Arguments, StridesOfUnitAxesDoNotMatter) {
+  const std::int64_t extents[] = {1, 5}, strides[] = {99, 1};
+  ArgumentFacts facts = describe(argument("x"), false, extents, strides, 16);
+  EXPECT_FALSE(facts.kind.strided);
+  EXPECT_EQ(facts.bytes, 20);
+}
+
+TEST(Arguments, PaddedRowsAreStrided) {
+  const std::int64_t extents[] = {3, 5}, strides[] = {8, 1};
+  ArgumentFacts facts = describe(argument("x"), true, extents, strides, 8);
+  EXPECT_TRUE(facts.kind.strided);
+  EXPECT_EQ(facts.kind.alignment, 8);
+  EXPECT_EQ(facts.strides[0], 8);
+  EXPECT_EQ(facts.bytes, 4);
+}
+
+TEST(Arguments, NothingIsStridedWhereThereAreNoElements) {
+  const std::int64_t extents[] = {0, 5}, strides[] = {77, 3};
+  EXPECT_FALSE(describe(argument("x"), true, extents, strides, 16).kind.strided);
+}
+
+TEST(Arguments, OutputsMayNotRepeatAnElement) {
+  const std::int64_t extents[] = {3, 5}, strides[] = {0, 1};
+  EXPECT_TRUE(describe(argument("x"), false, extents, strides, 16).kind.strided);
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
+                     [&] { describe(argument("y"), true, extents, strides, 16); }),
+            "output y has stride 0 on axis 0 of 3 elements");
+}
+
+TEST(Arguments, ScalarsTakeTheDtypeOfTheArgument) {
+  EXPECT_EQ(scalar_bits(argument("s", DType::F32, 0), 1.0), 0x3f800000u);
+  EXPECT_EQ(scalar_bits(argument("s", DType::F32, 0), 1), 0x3f800000u);
+  EXPECT_EQ(scalar_bits(argument("s", DType::BF16, 0), 1.0f), 0x3f80u);
+  EXPECT_EQ(scalar_bits(argument("s", DType::I32, 0), -1) & 0xffffffff, 0xffffffffu);
+  EXPECT_EQ(scalar_bits(argument("s", DType::I64, 0), 3.0), 3u);
+  EXPECT_EQ(scalar_bits(argument("s", DType::Bool, 0), true), 1u);
+}
+
+TEST(Arguments, ScalarsThatDoNotFitAreRefused) {
+  auto message = [](DType dtype, const Arg &value) {
+    return error_of(ErrorCode::DType, [&] { scalar_bits(argument("s", dtype, 0), value); });
+  };
+  EXPECT_EQ(message(DType::I8, 128), "s is a scalar of i8, which does not hold 128");
+  EXPECT_EQ(message(DType::U8, -1), "s is a scalar of u8, which does not hold -1");
+  EXPECT_EQ(message(DType::U64, -1), "s is a scalar of u64, which does not hold -1");
+  EXPECT_EQ(message(DType::Bool, 2), "s is a scalar of bool, which does not hold 2");
+  EXPECT_EQ(message(DType::I32, 0.5), "s is a scalar of i32: 0.5 is not an integer");
+}
+
+TEST(Arguments, OutputsMayNotOverlapAnything) {
+  std::vector<Argument> inputs = {argument("a"), argument("b")}, outputs = {argument("y")};
+  auto check = [&](std::vector<ArgumentFacts> facts) {
+    check_overlap(inputs, outputs, facts.data());
+  };
+  EXPECT_NO_THROW(check({span(100, 50), span(100, 50), span(150, 50)}));  // inputs may be one
+  EXPECT_NO_THROW(check({span(100, 50), span(200, 0), span(200, 50)}));   // empty
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
+                     [&] { check({span(100, 50), span(300, 50), span(149, 10)}); }),
+            "a and y overlap in memory: outputs need memory of their own");
+  // The longer input hides behind a shorter one that starts later.
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
+                     [&] { check({span(100, 500), span(200, 10), span(400, 10)}); }),
+            "a and y overlap in memory: outputs need memory of their own");
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
+                     [&] { check({span(100, 8), span(210, 50), span(200, 20)}); }),
+            "b and y overlap in memory: outputs need memory of their own");
+}

@@ -1,0 +1,228 @@
+// A CUDA driver for tests: host memory for device memory, streams that are always done, modules
+// that hold their PTX. Every call is recorded. PTX that contains "reject" does not assemble.
+#define FAKE_CUDA ""
+#include "fake_cuda.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+using namespace fuse::cuda;
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT FakeCuda fake_cuda_controls;
+FakeCuda fake_cuda_controls;
+
+struct CUlinkState_st {
+  std::string image;
+  char *error_log = nullptr;
+};
+struct CUmod_st {
+  std::string image;
+  std::map<std::string, CUfunc_st> functions;
+};
+struct CUfunc_st {
+  std::string name;
+};
+
+namespace {
+
+FakeCuda &fake = fake_cuda_controls;
+std::mutex mutex;
+char context_object, stream_object;
+thread_local std::vector<CUcontext> current;
+std::map<unsigned long long, std::size_t> blocks;
+
+CUcontext the_context() { return reinterpret_cast<CUcontext>(&context_object); }
+
+/// Records the call; the result is what the test asked for.
+CUresult record(const std::string &name, const std::string &details = "") {
+  std::lock_guard lock(mutex);
+  fake.calls.push_back(name + "(" + details + ")");
+  if (fake.failing_call != name) return CUDA_SUCCESS;
+  fake.failing_call.clear();
+  return static_cast<CUresult>(fake.failing_result);
+}
+
+int attribute(int which) {
+  switch (which) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return fake.major;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return fake.minor;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return fake.num_sms;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1500000;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: return 2000000;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: return 4096;
+    default: return 1024;
+  }
+}
+
+}  // namespace
+
+EXPORT CUresult cuInit(unsigned) { return record("cuInit"); }
+EXPORT CUresult cuDriverGetVersion(int *version) {
+  *version = 13000;
+  return record("cuDriverGetVersion");
+}
+EXPORT CUresult cuGetErrorName(CUresult error, const char **name) {
+  *name = error == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_FAKE";
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuGetErrorString(CUresult, const char **text) {
+  *text = "the test asked for it";
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+  *device = ordinal;
+  return record("cuDeviceGet");
+}
+EXPORT CUresult cuDeviceGetCount(int *count) {
+  *count = fake.num_devices;
+  return record("cuDeviceGetCount");
+}
+EXPORT CUresult cuDeviceGetName(char *name, int size, CUdevice) {
+  std::strncpy(name, fake.device_name.c_str(), static_cast<std::size_t>(size));
+  return record("cuDeviceGetName");
+}
+EXPORT CUresult cuDeviceGetAttribute(int *value, int which, CUdevice) {
+  *value = attribute(which);
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
+  *context = the_context();
+  return record("cuDevicePrimaryCtxRetain");
+}
+
+EXPORT CUresult cuCtxGetCurrent(CUcontext *context) {
+  *context = current.empty() ? nullptr : current.back();
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  CUresult result = record("cuCtxPushCurrent");
+  if (result == CUDA_SUCCESS) current.push_back(context);
+  return result;
+}
+EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context) {
+  *context = current.back();
+  current.pop_back();
+  return record("cuCtxPopCurrent");
+}
+EXPORT CUresult cuCtxGetDevice(CUdevice *device) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuCtxGetId(CUcontext, unsigned long long *id) {
+  *id = fake.context_id;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuThreadExchangeStreamCaptureMode(int *mode) {
+  std::swap(*mode, fake.capture_mode);
+  return record("cuThreadExchangeStreamCaptureMode");
+}
+
+EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned) {
+  *stream = reinterpret_cast<CUstream>(&stream_object);
+  return record("cuStreamCreate");
+}
+EXPORT CUresult cuStreamDestroy_v2(CUstream) { return record("cuStreamDestroy"); }
+EXPORT CUresult cuStreamGetCtx(CUstream, CUcontext *context) {
+  *context = the_context();
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamGetId(CUstream stream, unsigned long long *id) {
+  *id = reinterpret_cast<unsigned long long>(stream);
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamSynchronize(CUstream) { return record("cuStreamSynchronize"); }
+
+EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *address, std::size_t bytes) {
+  CUresult result = record("cuMemAlloc", std::to_string(bytes));
+  if (result != CUDA_SUCCESS) return result;
+  std::lock_guard lock(mutex);
+  void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(memory, 0xAB, bytes);  // nothing is zero by luck
+  *address = reinterpret_cast<CUdeviceptr>(memory);
+  blocks[*address] = bytes;
+  fake.live_bytes += static_cast<long long>(bytes);
+  return result;
+}
+EXPORT CUresult cuMemFree_v2(CUdeviceptr address) {
+  CUresult result = record("cuMemFree");
+  if (result != CUDA_SUCCESS) return result;
+  std::lock_guard lock(mutex);
+  fake.live_bytes -= static_cast<long long>(blocks.at(address));
+  blocks.erase(address);
+  std::free(reinterpret_cast<void *>(address));
+  return result;
+}
+EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, std::size_t n, CUstream) {
+  std::memcpy(reinterpret_cast<void *>(to), from, n);
+  return record("cuMemcpyHtoDAsync");
+}
+EXPORT CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, std::size_t n, CUstream) {
+  std::memcpy(to, reinterpret_cast<void *>(from), n);
+  return record("cuMemcpyDtoHAsync");
+}
+EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t n, CUstream) {
+  std::memset(reinterpret_cast<void *>(to), value, n);
+  return record("cuMemsetD8Async", std::to_string(n));
+}
+
+EXPORT CUresult cuLinkCreate_v2(unsigned count, int *options, void **values, CUlinkState *state) {
+  *state = new CUlinkState_st;
+  for (unsigned i = 0; i < count; ++i)
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER) (*state)->error_log = static_cast<char *>(values[i]);
+  return record("cuLinkCreate", "capture mode " + std::to_string(fake.capture_mode));
+}
+EXPORT CUresult cuLinkAddData_v2(CUlinkState state, int, void *data, std::size_t bytes,
+                                 const char *, unsigned, int *, void **) {
+  state->image.assign(static_cast<const char *>(data), bytes);
+  CUresult result = record("cuLinkAddData");
+  if (state->image.find("reject") == std::string::npos) return result;
+  std::strcpy(state->error_log, "ptxas fatal: line 1: rejected");
+  return static_cast<CUresult>(218);
+}
+EXPORT CUresult cuLinkComplete(CUlinkState state, void **cubin, std::size_t *bytes) {
+  *cubin = state->image.data();
+  *bytes = state->image.size();
+  return record("cuLinkComplete");
+}
+EXPORT CUresult cuLinkDestroy(CUlinkState state) {
+  delete state;
+  return record("cuLinkDestroy");
+}
+EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image) {
+  *module = new CUmod_st{static_cast<const char *>(image), {}};
+  return record("cuModuleLoadData", "capture mode " + std::to_string(fake.capture_mode));
+}
+EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+  std::lock_guard lock(mutex);
+  *function = &module->functions[name];
+  (*function)->name = name;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuFuncGetAttribute(int *value, int which, CUfunction) {
+  *value = which == CU_FUNC_ATTRIBUTE_NUM_REGS ? 40 : 0;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuFuncSetAttribute(CUfunction, int which, int value) {
+  return record("cuFuncSetAttribute", std::to_string(which) + ", " + std::to_string(value));
+}
+EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks_per_sm, CUfunction,
+                                                            int threads, std::size_t) {
+  *blocks_per_sm = 2048 / threads;
+  return CUDA_SUCCESS;
+}
+#ifndef FAKE_CUDA_OLD
+EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
+                                 void **arguments, void **) {
+  unsigned cluster = config->num_attributes ? config->attributes[0].value.cluster.x : 1;
+  CUresult result = record("cuLaunchKernelEx", function->name);
+  if (result == CUDA_SUCCESS && fake.on_launch)
+    fake.on_launch({function->name.c_str(), config->grid_x, config->block_x, cluster,
+                    config->stream, arguments});
+  return result;
+}
+#endif

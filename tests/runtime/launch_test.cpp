@@ -1,0 +1,262 @@
+// Launching on the fake GPU: its launches are carried out by functions of this file, which see
+// exactly the parameters that a kernel would.
+#include "expect_error.h"
+#include "fake_cuda.h"
+#include "programs.h"
+
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+using namespace fuse;
+using ::testing::HasSubstr;
+
+namespace {
+
+template <class T>
+T parameter(const FakeLaunch &launch, int i) {
+  T value;
+  std::memcpy(&value, launch.arguments[i], sizeof value);
+  return value;
+}
+
+std::vector<FakeLaunch> launches;
+
+/// The kernels of programs.cpp.
+void run_kernel(const FakeLaunch &launch) {
+  launches.push_back(launch);
+  std::string name = launch.name;
+  const float *x = parameter<const float *>(launch, 0);
+  if (name == "scale" || name == "scale_strided") {
+    float s = parameter<float>(launch, 1), *y = parameter<float *>(launch, 2);
+    std::int64_t n = parameter<std::int64_t>(launch, 3);
+    // Size parameters are sorted by name: B, x.stride0.
+    std::int64_t stride = name == "scale" ? 1 : parameter<std::int64_t>(launch, 4);
+    for (std::int64_t i = 0; i < n; ++i) y[i] = s * x[i * stride];
+  } else {
+    float *y = parameter<float *>(launch, 1);
+    bool first = name == "first";
+    EXPECT_TRUE(!first || *parameter<const unsigned *>(launch, 2) == 0u);
+    std::int64_t n = parameter<std::int64_t>(launch, first ? 3 : 2);
+    for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] + (first ? 0 : 1);
+  }
+}
+
+class LaunchTest : public ::testing::Test {
+ protected:
+  LaunchTest() {
+    fake_cuda().reset();
+    fake_cuda().on_launch = run_kernel;
+    launches.clear();
+    std::iota(std::begin(x), std::end(x), 0.0f);
+  }
+  ~LaunchTest() override { fake_cuda().reset(); }
+
+  Executable make_scale(const CompileOptions &options = {}) {
+    return make_executable(scale_interface(), scale_program, options);
+  }
+
+  alignas(256) float x[1000] = {};
+  alignas(256) float y[1000] = {};
+};
+
+}  // namespace
+
+TEST_F(LaunchTest, PassesPointersScalarsAndSizes) {
+  Executable exe = make_scale();
+  EXPECT_EQ(exe.executor(), "gpu");
+  exe.launch(nullptr, {tensor(x, {300}), 2.0f, tensor(y, {300})});
+  ASSERT_EQ(launches.size(), 1u);
+  EXPECT_EQ(launches[0].grid, 3u);
+  EXPECT_EQ(launches[0].threads, 128u);
+  EXPECT_EQ(y[299], 598.0f);
+  EXPECT_EQ(y[300], 0.0f);
+}
+
+TEST_F(LaunchTest, TheSecondLaunchOfASizeOnlyLaunches) {
+  Executable exe = make_scale();
+  exe.launch(nullptr, {tensor(x, {300}), 2.0f, tensor(y, {300})});
+  ContextScope current(context_of(nullptr, 0).handle);
+  fake_cuda().calls.clear();
+  exe.launch(nullptr, {tensor(x, {300}), 3.0f, tensor(y, {300})});
+  EXPECT_EQ(fake_cuda().calls, std::vector<std::string>{"cuLaunchKernelEx(scale)"});
+  EXPECT_EQ(y[2], 6.0f);
+}
+
+TEST_F(LaunchTest, ALauncherOnlyLaunches) {
+  Launcher run = make_scale().bind({300});
+  ContextScope current(context_of(nullptr, 0).handle);
+  fake_cuda().calls.clear();
+  float s = 4;
+  auto stream = reinterpret_cast<CUstream_st *>(0x100);
+  run(stream, {x, &s, y});
+  EXPECT_EQ(fake_cuda().calls, std::vector<std::string>{"cuLaunchKernelEx(scale)"});
+  EXPECT_EQ(launches[0].stream, stream);
+  EXPECT_EQ(y[2], 8.0f);
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { run(stream, {x, &s}); }),
+            "scale takes 3 arguments: 2 were given");
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { run(stream, {x + 1, &s, y}); }),
+            "the address of x is not aligned to 16 bytes, as was bound");
+}
+
+TEST_F(LaunchTest, EmptyTensorsLaunchNothing) {
+  Executable exe = make_scale();
+  exe.launch(nullptr, {tensor(nullptr, {0}), 2.0f, tensor(nullptr, {0})});
+  EXPECT_TRUE(launches.empty());
+}
+
+TEST_F(LaunchTest, UnalignedAndStridedArgumentsCompileVariants) {
+  Executable exe = make_scale();
+  exe.launch(nullptr, {tensor(x + 1, {100}), 2.0f, tensor(y, {100})});
+  exe.launch(nullptr, {tensor(x, {100}, {3}), 2.0f, tensor(y, {100})});
+  EXPECT_EQ(y[5], 30.0f);
+  std::vector<std::string> reasons;
+  for (const Compilation &c : exe.compilations()) reasons.push_back(c.reason);
+  EXPECT_EQ(reasons, (std::vector<std::string>{"first compilation", "x is aligned to 4 bytes",
+                                               "x is strided"}));
+}
+
+TEST_F(LaunchTest, NoRecompileServesAllWithOneVariant) {
+  CompileOptions options;
+  options.no_recompile = true;
+  Executable exe = make_scale(options);
+  exe.launch(nullptr, {tensor(x + 1, {100}), 2.0f, tensor(y, {100})});
+  EXPECT_EQ(y[5], 12.0f);
+  exe.launch(nullptr, {tensor(x, {100}, {3}), 2.0f, tensor(y, {100})});
+  EXPECT_EQ(y[5], 30.0f);
+  EXPECT_EQ(exe.compilations().size(), 1u);
+}
+
+TEST_F(LaunchTest, RefusesWhatDoesNotFit) {
+  Executable exe = make_scale();
+  auto message = [&](ErrorCode code, std::initializer_list<Arg> arguments) {
+    return error_of(code, [&] { exe.launch(nullptr, arguments); });
+  };
+  auto good = tensor(y, {4});
+  EXPECT_EQ(message(ErrorCode::InvalidArgument, {tensor(x, {4}), 1.0f}),
+            "scale takes 2 inputs and 1 outputs: 2 arguments were given");
+  EXPECT_EQ(message(ErrorCode::InvalidArgument, {tensor(x, {4}), tensor(x, {4}), good}),
+            "s is a scalar: a tensor was given");
+  EXPECT_EQ(message(ErrorCode::InvalidArgument, {1.0, 1.0, good}),
+            "x is a tensor: a scalar was given");
+  EXPECT_EQ(message(ErrorCode::Shape, {tensor(x, {5}), 1.0f, good}),
+            "axis 0 of y has 4 elements, not 5 (B = 5 from axis 0 of x)");
+  EXPECT_EQ(message(ErrorCode::InvalidArgument, {tensor(nullptr, {4}), 1.0f, good}),
+            "x has no address");
+  EXPECT_EQ(message(ErrorCode::InvalidArgument, {tensor(y + 2, {4}), 1.0f, good}),
+            "x and y overlap in memory: outputs need memory of their own");
+  auto odd = tensor(reinterpret_cast<char *>(x) + 2, {4});
+  EXPECT_EQ(message(ErrorCode::InvalidArgument, {odd, 1.0f, good}),
+            "the address of x is not aligned to its f32 elements");
+  EXPECT_TRUE(launches.empty());
+}
+
+TEST_F(LaunchTest, BuffersTakeTheShapeThatOthersGive) {
+  Executable exe = make_scale();
+  DeviceBuffer out = DeviceBuffer::device(400);
+  exe.launch(nullptr, {tensor(x, {100}), 2.0f, out});
+  EXPECT_EQ(static_cast<float *>(out.data())[99], 198.0f);
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
+                     [&] { exe.launch(nullptr, {tensor(x, {101}), 2.0f, out}); }),
+            "the buffer of y has 400 bytes: 404 are needed");
+}
+
+TEST_F(LaunchTest, WorkspacesAreKeptOrGiven) {
+  Executable exe = make_executable(staged_interface(), staged_program, {});
+  EXPECT_EQ(exe.workspace_bytes({100}), 256u + 512u);
+  exe.launch(nullptr, {tensor(x, {100}), tensor(y, {100})});
+  EXPECT_EQ(y[7], 8.0f);
+  EXPECT_EQ(fake_cuda().count("cuMemAlloc(768)"), 1);
+  exe.launch(nullptr, {tensor(x, {100}), tensor(y, {100})});
+  EXPECT_EQ(fake_cuda().count("cuMemAlloc"), 1);
+
+  Launcher run = exe.bind({100});
+  EXPECT_EQ(run.workspace_bytes(), 768u);
+  DeviceBuffer memory = DeviceBuffer::device(768);
+  LaunchOptions options;
+  options.workspace = {memory.data(), memory.size(), false};
+  run(nullptr, {x, y}, options);
+  EXPECT_EQ(parameter<char *>(launches.back(), 0), static_cast<char *>(memory.data()) + 256);
+}
+
+TEST_F(LaunchTest, DroppingAnExecutableFreesItsWorkspaces) {
+  long long before = fake_cuda().live_bytes;
+  {
+    Launcher run = make_executable(staged_interface(), staged_program, {}).bind({100});
+    run(nullptr, {x, y});  // the Launcher keeps what it needs
+    EXPECT_GT(fake_cuda().live_bytes, before);
+  }
+  EXPECT_EQ(fake_cuda().live_bytes, before);
+}
+
+TEST_F(LaunchTest, ExternsAreCalledInOrderWithTheirOperands) {
+  Executable exe = make_executable(staged_interface(), extern_program, {});
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
+                     [&] { exe.launch(nullptr, {tensor(x, {10}), tensor(y, {10})}); }),
+            "staged calls extern \"twice\": set LaunchOptions::run_extern");
+  LaunchOptions options;
+  options.run_extern = [&](const ExternCall &call) {
+    EXPECT_EQ(call.name, "twice");
+    ASSERT_EQ(call.num_operands, 1u);
+    ASSERT_EQ(call.num_results, 1u);
+    EXPECT_EQ(call.operands[0].data, x);
+    EXPECT_EQ(call.results[0].data, y);
+    EXPECT_EQ(call.results[0].rank, 1);
+    EXPECT_EQ(call.results[0].shape[0], 10);
+    y[0] = 42;
+  };
+  exe.launch(nullptr, {tensor(x, {10}), tensor(y, {10})}, options);
+  EXPECT_EQ(y[0], 42.0f);
+}
+
+TEST_F(LaunchTest, DriverErrorsOfALaunchAreNamed) {
+  Executable exe = make_scale();
+  fake_cuda().failing_call = "cuLaunchKernelEx";
+  fake_cuda().failing_result = 1;
+  EXPECT_EQ(error_of(ErrorCode::Driver,
+                     [&] { exe.launch(nullptr, {tensor(x, {4}), 1.0f, tensor(y, {4})}); }),
+            "cuLaunchKernelEx failed: CUDA_ERROR_FAKE (the test asked for it)");
+}
+
+TEST_F(LaunchTest, ThreadsShareAnExecutable) {
+  Executable exe = make_scale();
+  fake_cuda().on_launch = nullptr;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&exe, t, this] {
+      for (int i = 1; i < 200; ++i)
+        exe.launch(nullptr, {tensor(x, {i + t}), 2.0f, tensor(y, {i + t})});
+    });
+  for (std::thread &t : threads) t.join();
+  EXPECT_EQ(fake_cuda().count("cuLaunchKernelEx"), 4 * 199);
+  EXPECT_EQ(exe.compilations().size(), 1u);
+}
+
+TEST_F(LaunchTest, TellsWhatItIs) {
+  Executable exe = make_scale();
+  ASSERT_EQ(exe.inputs().size(), 2u);
+  EXPECT_EQ(exe.inputs()[0].name, "x");
+  EXPECT_EQ(exe.inputs()[0].alignment, 4);
+  EXPECT_TRUE(exe.inputs()[1].is_scalar);
+  EXPECT_EQ(exe.symbols(), std::vector<std::string>{"B"});
+  EXPECT_EQ(exe.output_shapes({7}), (std::vector<std::vector<std::int64_t>>{{7}}));
+  std::vector<KernelReport> reports = exe.kernels({1000});
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].name, "scale");
+  EXPECT_EQ(reports[0].bytes, 8000);
+  EXPECT_EQ(reports[0].grid, 8u);
+  EXPECT_EQ(reports[0].registers, 40);
+  EXPECT_DOUBLE_EQ(reports[0].predicted_us, 2.0);
+  EXPECT_THAT(reports[0].text, HasSubstr("kernel @scale("));
+  EXPECT_THAT(exe.explain({1000}),
+              HasSubstr("boundary none: one kernel, because nothing to split"));
+}
+
+TEST_F(LaunchTest, AnExecutableForStudyCannotRun) {
+  CompileOptions options;
+  options.executor = Executor::None;
+  Executable exe = make_scale(options);
+  EXPECT_EQ(exe.kernels({10})[0].registers, -1);
+  EXPECT_EQ(error_of(ErrorCode::Unsupported, [&] { exe.bind({10}); }),
+            "scale was compiled with Executor::None and cannot be launched");
+}

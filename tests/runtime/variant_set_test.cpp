@@ -1,0 +1,98 @@
+// Deduplicated compilation.
+#include "runtime/variant_set.h"
+
+#include "expect_error.h"
+#include "programs.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+using namespace fuse;
+
+namespace {
+
+const VariantClass kAligned(3), kUnaligned = {{false, 4}, {}, {}};
+
+std::shared_ptr<const Variant> make(const VariantClass &arguments, const Bindings &sizes) {
+  LowerOptions options;
+  options.sizes = sizes;
+  return std::make_shared<const Variant>(scale_program(options), arguments, Target{},
+                                         Executor::None);
+}
+
+}  // namespace
+
+TEST(VariantSet, CompilesEachClassOnceAndSaysWhy) {
+  VariantSet set(make);
+  auto first = set.start(kAligned, {});
+  EXPECT_EQ(set.get(kAligned, {{"B", 5}}, "unused", true), first);
+  auto second = set.get(kUnaligned, {{"B", 5}}, "x is aligned to 4 bytes", true);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(set.get(kUnaligned, {{"B", 6}}, "unused", true), second);
+  auto log = set.compilations();
+  ASSERT_EQ(log.size(), 2u);
+  EXPECT_EQ(log[0].reason, "first compilation");
+  EXPECT_EQ(log[1].reason, "x is aligned to 4 bytes");
+  EXPECT_EQ(log[1].kernels, 1);
+}
+
+TEST(VariantSet, SizesBeyondALimitNeedAnotherVariant) {
+  VariantSet set(make);
+  auto first = set.start(kAligned, {});
+  auto large = set.get(kAligned, {{"B", 100000}}, "unused", true);
+  EXPECT_NE(large, first);
+  EXPECT_EQ(set.compilations()[1].reason, "sizes beyond a limit: more than 65536 elements");
+  EXPECT_EQ(set.get(kAligned, {{"B", 200000}}, "unused", true), large);
+  EXPECT_EQ(set.get(kAligned, {{"B", 10}}, "unused", true), first);
+  EXPECT_EQ(error_of(ErrorCode::Unsupported,
+                     [&] { set.get(kAligned, {{"B", 1 << 20}}, "unused", true); }),
+            "scale does not support these sizes: more than 65536 elements");
+}
+
+TEST(VariantSet, RefusesToCompileWhereItMayNot) {
+  VariantSet set(make);
+  set.start(kAligned, {});
+  error_of(ErrorCode::Unsupported,
+           [&] { set.get(kUnaligned, {{"B", 5}}, "x is aligned to 4 bytes", false); });
+  EXPECT_EQ(set.compilations().size(), 1u);
+}
+
+TEST(VariantSet, ConcurrentFirstCallsCompileOnce) {
+  std::atomic<int> builds{0};
+  VariantSet set([&](const VariantClass &arguments, const Bindings &sizes) {
+    ++builds;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return make(arguments, sizes);
+  });
+  std::vector<std::shared_ptr<const Variant>> results(8);
+  std::vector<std::thread> threads;
+  for (auto &result : results)
+    threads.emplace_back([&] { result = set.get(kAligned, {{"B", 5}}, "why", true); });
+  for (std::thread &t : threads) t.join();
+  EXPECT_EQ(builds, 1);
+  for (auto &result : results) EXPECT_EQ(result, results[0]);
+}
+
+TEST(VariantSet, WaitersGetTheErrorAndTheNextCallTriesAgain) {
+  std::atomic<int> builds{0}, errors{0};
+  VariantSet set([&](const VariantClass &arguments, const Bindings &sizes) {
+    if (++builds > 1) return make(arguments, sizes);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    throw Error(ErrorCode::Unsupported, "not today");
+  });
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      try {
+        set.get(kAligned, {{"B", 5}}, "why", true);
+      } catch (const Error &error) {
+        EXPECT_STREQ(error.what(), "not today");
+        ++errors;
+      }
+    });
+  for (std::thread &t : threads) t.join();
+  EXPECT_GE(errors, 1);
+  EXPECT_NO_THROW(set.get(kAligned, {{"B", 5}}, "why", true));
+  EXPECT_EQ(builds, 2);
+}
