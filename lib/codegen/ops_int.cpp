@@ -58,16 +58,15 @@ llvm::Value *Ops::emit_power(DType dtype, llvm::Value *x, llvm::Value *y) {
   if (!is_signed_int(dtype)) return emit_int_power(b_, x, y);
   llvm::Value *inverse = b_.CreateICmpSLT(y, zero);
   llvm::Value *power = emit_int_power(b_, x, b_.CreateSelect(inverse, b_.CreateNeg(y), y));
-  llvm::Value *is_unit =
-      b_.CreateOr(b_.CreateICmpEQ(x, one), b_.CreateICmpEQ(x, llvm::ConstantInt::getSigned(type, -1)));
+  llvm::Value *is_unit = b_.CreateOr(b_.CreateICmpEQ(x, one),
+                                     b_.CreateICmpEQ(x, llvm::ConstantInt::getSigned(type, -1)));
   return b_.CreateSelect(b_.CreateAnd(inverse, b_.CreateNot(is_unit)), zero, power);
 }
 
 llvm::Value *Ops::emit_int(Op op, DType dtype, const Values &x) {
   llvm::Value *zero = llvm::ConstantInt::get(x[0]->getType(), 0);
   switch (op) {
-    case Op::Neg:
-      return b_.CreateNeg(x[0]);
+    case Op::Neg: return b_.CreateNeg(x[0]);
     case Op::Abs: {
       if (!is_signed_int(dtype)) return x[0];
       return b_.CreateSelect(b_.CreateICmpSLT(x[0], zero), b_.CreateNeg(x[0]), x[0]);
@@ -77,34 +76,22 @@ llvm::Value *Ops::emit_int(Op op, DType dtype, const Values &x) {
       if (!is_signed_int(dtype)) return some;
       return b_.CreateSelect(b_.CreateICmpSLT(x[0], zero), constant(dtype, -1), some);
     }
-    case Op::Not:
-      return b_.CreateNot(x[0]);
-    case Op::Add:
-      return b_.CreateAdd(x[0], x[1]);
-    case Op::Sub:
-      return b_.CreateSub(x[0], x[1]);
-    case Op::Mul:
-      return b_.CreateMul(x[0], x[1]);
-    case Op::Div:
-      return emit_divide(dtype, x[0], x[1]);
+    case Op::Not: return b_.CreateNot(x[0]);
+    case Op::Add: return b_.CreateAdd(x[0], x[1]);
+    case Op::Sub: return b_.CreateSub(x[0], x[1]);
+    case Op::Mul: return b_.CreateMul(x[0], x[1]);
+    case Op::Div: return emit_divide(dtype, x[0], x[1]);
     case Op::FloorDiv:
     case Op::Mod:
-    case Op::Rem:
-      return emit_remainder(op, dtype, x[0], x[1]);
-    case Op::Pow:
-      return emit_power(dtype, x[0], x[1]);
+    case Op::Rem: return emit_remainder(op, dtype, x[0], x[1]);
+    case Op::Pow: return emit_power(dtype, x[0], x[1]);
     case Op::Min:
-    case Op::Max:
-      return emit_min_max(op == Op::Max, dtype, x[0], x[1]);
-    case Op::And:
-      return b_.CreateAnd(x[0], x[1]);
-    case Op::Or:
-      return b_.CreateOr(x[0], x[1]);
-    case Op::Xor:
-      return b_.CreateXor(x[0], x[1]);
+    case Op::Max: return emit_min_max(op == Op::Max, dtype, x[0], x[1]);
+    case Op::And: return b_.CreateAnd(x[0], x[1]);
+    case Op::Or: return b_.CreateOr(x[0], x[1]);
+    case Op::Xor: return b_.CreateXor(x[0], x[1]);
     case Op::Shl:
-    case Op::Shr:
-      return emit_shift(op, dtype, x[0], x[1]);
+    case Op::Shr: return emit_shift(op, dtype, x[0], x[1]);
     default:
       fail(ErrorCode::Unsupported, "{} of {} cannot be emitted", info(op).text, to_string(dtype));
   }
