@@ -216,7 +216,10 @@ void Emitter::emit_in(const Stmt &stmt) {
 }
 
 void Emitter::emit_for(const Stmt &stmt) {
-  const Digit *digit = loop_digit(kernel_.layouts[layout_], stmt.loop);
+  const Digit *digit = nullptr;
+  for (LayoutId l = 0; l < kernel_.layouts.size(); ++l)
+    if (!digit && (layout_ == kNone || l == layout_))
+      digit = loop_digit(kernel_.layouts[l], stmt.loop);
   FUSE_CHECK(digit, "kernel {}: no loop digit {}", kernel_.name, stmt.loop);
   llvm::LLVMContext &context = module_.getContext();
   llvm::Value *count = materialize(emit_offset(digit->extent, {}, 32), 32);
