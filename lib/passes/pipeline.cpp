@@ -1,6 +1,8 @@
 // The order of the graph passes, and the runner: it times, verifies, dumps and skips.
 #include "ir/env.h"
 #include "ir/format.h"
+#include "ir/graph_data.h"
+#include "ir/log.h"
 #include "ir/verify_graph.h"
 #include "passes/passes.h"
 
@@ -31,6 +33,9 @@ Graph run_pass(const GraphPass &pass, const Graph &graph, const PassListener &li
   std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   verify(after);
   bool changed = !(after == graph);
+  if (environment().time)
+    log(LogLevel::Info, "pass {}: {:.3f} ms, {} nodes", pass.name, elapsed.count() * 1e3,
+        after.data().size());
   if (changed && dumps("graph")) dump("graph", pass.name, to_string(after));
   if (listener) listener({pass.name, elapsed.count(), changed, after});
   return after;
