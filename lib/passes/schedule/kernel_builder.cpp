@@ -21,9 +21,10 @@ class Assembler {
             const Target &target, const LowerOptions &options)
       : g_(graph), planned_(planned), memory_(memory), target_(target), options_(options) {}
 
-  std::optional<BuiltKernel> run() {
-    std::optional<Domain> domain = analyze_domain(g_, planned_, options_.sizes);
+  std::optional<BuiltKernel> run(std::string *reason) {
+    std::optional<Domain> domain = analyze_domain(g_, planned_, options_.sizes, reason);
     if (!domain) return std::nullopt;
+    *reason = "a reduction is needed at two positions";
     domain_ = std::move(*domain);
     add_tensors();
     analyze_reductions();
@@ -293,8 +294,8 @@ class Assembler {
 
 std::optional<BuiltKernel> build_kernel(const GraphData &graph, const PlannedKernel &planned,
                                         const KernelMemory &memory, const Target &target,
-                                        const LowerOptions &options) {
-  return Assembler(graph, planned, memory, target, options).run();
+                                        const LowerOptions &options, std::string *reason) {
+  return Assembler(graph, planned, memory, target, options).run(reason);
 }
 
 }  // namespace fuse

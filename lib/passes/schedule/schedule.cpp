@@ -120,10 +120,10 @@ class Scheduler {
   }
 
   void add_kernel(const PlannedKernel &planned) {
+    std::string reason;
     std::optional<BuiltKernel> built =
-        build_kernel(g_, planned, memory_of(planned), target_, options_);
-    FUSE_CHECK(built, "kernel {} of {} nodes has no common domain", planned.name,
-               planned.nodes.size());
+        build_kernel(g_, planned, memory_of(planned), target_, options_, &reason);
+    FUSE_CHECK(built, "kernel {} cannot be scheduled: {}", planned.name, reason);
     Step step;
     step.kernel = program_.kernels.size();
     for (const KernelArgument &a : built->arguments) step.bindings.push_back(bind(a));
