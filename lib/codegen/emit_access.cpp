@@ -19,13 +19,6 @@ std::vector<DimId> merge(std::vector<DimId> a, const std::vector<DimId> &b) {
   return a;
 }
 
-/// The assignment with the atom moved on.
-Assignment advance(Assignment assignment, DimId atom, std::int64_t by) {
-  for (auto &[id, value] : assignment)
-    if (id == atom) value += by;
-  return assignment;
-}
-
 /// End of the run of groups under one condition.
 template <class Groups>
 std::size_t end_of_run(const Groups &groups, std::size_t begin) {
@@ -43,16 +36,17 @@ llvm::Value *Emitter::conjunction(llvm::Value *a, llvm::Value *b) {
   return it->second;
 }
 
-std::uint32_t Emitter::vector_axis(const Stmt &stmt, const std::vector<std::uint32_t> &axes) const {
-  Index placed = map_.place(stmt.index, layout_);
+/// The axis along whose vec digit the placed index advances by one element.
+std::uint32_t Emitter::vector_axis(const Index &placed, int vector,
+                                   const std::vector<std::uint32_t> &axes) const {
   for (std::uint32_t a : axes) {
     const AxisMap &axis = map_.axis(layout_, a);
-    if (axis.vec_extent % stmt.vector != 0) continue;
+    if (axis.vec == kNone || axis.vec_extent % vector != 0) continue;
     std::optional<Index> factor = placed.coefficient_of(axis.vec);
     if (factor && factor->is_constant(1)) return a;
   }
-  fail(ErrorCode::Internal, "kernel {}: no axis on which {} consecutive elements of {} lie",
-       kernel_.name, stmt.vector, kernel_.buffers[stmt.buffer].name);
+  fail(ErrorCode::Internal, "kernel {}: an access of {} elements that are not consecutive",
+       kernel_.name, vector);
 }
 
 void Emitter::emit_group_validity(Group &group, std::uint32_t axis) {
@@ -68,24 +62,26 @@ void Emitter::emit_group_validity(Group &group, std::uint32_t axis) {
     group.element.push_back(emit_valid(axis, advance(group.first, group.vec, i), 1));
 }
 
-std::vector<Emitter::Group> Emitter::group_access(const Stmt &stmt,
+std::vector<Emitter::Group> Emitter::group_access(const Access &access,
                                                   const std::vector<DimId> &dims) {
   std::vector<std::uint32_t> axes;
   if (layout_ != kNone) axes = axes_of(kernel_.layouts[layout_], dims);
-  DimId vec = stmt.vector > 1 ? map_.axis(layout_, vector_axis(stmt, axes)).vec : kNone;
   SlotSpace space = slots_of(dims);
-  Index placed = map_.place(stmt.index, layout_);
+  Index placed = map_.place(access.index, layout_);
+  DimId vec = kNone;
+  if (access.vector > 1)
+    vec = map_.axis(layout_, vector_axis(placed, access.vector, axes)).vec;
   std::vector<Group> groups;
   for (std::size_t s = 0; s < space.size(); ++s) {
     Group group;
     group.first = space.decode(s);
     group.vec = vec;
-    group.size = stmt.vector;
-    if (vec != kNone && *value_of(group.first, vec) % stmt.vector != 0) continue;
+    group.size = access.vector;
+    if (vec != kNone && *value_of(group.first, vec) % access.vector != 0) continue;
     group.offset = emit_offset(placed, group.first, bits_);
     for (std::uint32_t a : axes) emit_group_validity(group, a);
-    if (stmt.guard != kNone)
-      group.uniform = conjunction(group.uniform, value_at(stmt.guard, group.first));
+    if (access.guard != kNone)
+      group.uniform = conjunction(group.uniform, value_at(access.guard, group.first));
     groups.push_back(std::move(group));
   }
   return groups;
@@ -99,7 +95,7 @@ void Emitter::emit_load(const Stmt &stmt) {
     return define(result, {is_bool(buffer.dtype) ? b_.CreateIsNotNull(value) : value});
   }
   SlotSpace space = slots_of(result);
-  std::vector<Group> groups = group_access(stmt, kernel_.values[result].dims);
+  std::vector<Group> groups = group_access({stmt.index, stmt.vector, stmt.guard}, kernel_.values[result].dims);
   Values pointers, slots(space.size());
   for (const Group &group : groups) pointers.push_back(address(stmt.buffer, group.offset));
   for (std::size_t begin = 0, end; begin < groups.size(); begin = end) {
@@ -171,7 +167,7 @@ void Emitter::emit_store(const Stmt &stmt) {
   std::vector<DimId> dims = merge(kernel_.values[stmt.operands[0]].dims, stmt.index.dims());
   for (ValueId v : stmt.index.values()) dims = merge(dims, kernel_.values[v].dims);
   if (stmt.guard != kNone) dims = merge(dims, kernel_.values[stmt.guard].dims);
-  std::vector<Group> groups = group_access(stmt, dims);
+  std::vector<Group> groups = group_access({stmt.index, stmt.vector, stmt.guard}, dims);
   std::vector<std::uint32_t> axes;
   if (layout_ != kNone) axes = axes_of(kernel_.layouts[layout_], dims);
   llvm::Value *first = emit_replica_guard(axes);
@@ -198,21 +194,29 @@ void Emitter::emit_store(const Stmt &stmt) {
 
 void Emitter::store_group(const Stmt &stmt, const Group &group, llvm::Value *pointer,
                           const Values &elements) {
-  if (!group.whole) return store_vector(stmt, pointer, elements);
+  emit_whole_or_edge(
+      group, [&] { store_vector(stmt, pointer, elements); },
+      [&](std::size_t i) {
+        llvm::Type *type = elements[i]->getType();
+        store_vector(stmt, b_.CreateConstGEP1_64(type, pointer, i), {elements[i]});
+      });
+}
+
+/// Writes the vector where it is valid as a whole, else its valid elements.
+void Emitter::emit_whole_or_edge(const Group &group, const std::function<void()> &whole,
+                                 const std::function<void(std::size_t)> &one) {
+  if (!group.whole) return whole();
   llvm::LLVMContext &context = module_.getContext();
-  auto *whole = llvm::BasicBlock::Create(context, "whole", function_);
+  auto *fast = llvm::BasicBlock::Create(context, "whole", function_);
   auto *edge = llvm::BasicBlock::Create(context, "edge", function_);
   auto *end = llvm::BasicBlock::Create(context, "end", function_);
-  b_.CreateCondBr(group.whole, whole, edge);
-  b_.SetInsertPoint(whole);
-  store_vector(stmt, pointer, elements);
+  b_.CreateCondBr(group.whole, fast, edge);
+  b_.SetInsertPoint(fast);
+  whole();
   b_.CreateBr(end);
   b_.SetInsertPoint(edge);
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    emit_if(b_, group.element[i], [&] {
-      llvm::Type *type = elements[i]->getType();
-      store_vector(stmt, b_.CreateConstGEP1_64(type, pointer, i), {elements[i]});
-    });
+  for (std::size_t i = 0; i < group.element.size(); ++i)
+    emit_if(b_, group.element[i], [&] { one(i); });
   b_.CreateBr(end);
   b_.SetInsertPoint(end);
 }

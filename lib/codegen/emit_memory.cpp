@@ -71,43 +71,64 @@ llvm::Value *Emitter::address(BufferId buffer, const Offset &offset) {
   return b_.CreateGEP(element, pointer, constant);
 }
 
-Values Emitter::load_vector(const Stmt &stmt, llvm::Value *pointer, int count) {
-  const Buffer &buffer = kernel_.buffers[stmt.buffer];
-  llvm::Type *element = memory_type_of(buffer.dtype, module_.getContext());
-  auto size = static_cast<std::size_t>(count) * size_of(buffer.dtype);
-  llvm::Type *type = element;
-  if (count > 1) type = llvm::FixedVectorType::get(element, static_cast<unsigned>(count));
-  llvm::Value *loaded = nullptr;
-  if (std::optional<Hook> hook = load_hook(stmt.cache, size))
-    loaded = b_.CreateBitCast(load_words(b_, *hook, pointer, size / 4), type);
-  else
-    loaded = b_.CreateAlignedLoad(type, pointer, llvm::Align(size));
-  if (count == 1) return {loaded};
+namespace {
+
+llvm::Value *join(Builder &b, const Values &elements) {
+  auto count = static_cast<unsigned>(elements.size());
+  if (count == 1) return elements[0];
+  llvm::Value *joined =
+      llvm::PoisonValue::get(llvm::FixedVectorType::get(elements[0]->getType(), count));
+  for (unsigned i = 0; i < count; ++i) joined = b.CreateInsertElement(joined, elements[i], i);
+  return joined;
+}
+
+Values split(Builder &b, llvm::Value *joined) {
+  auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(joined->getType());
+  if (!vector) return {joined};
   Values elements;
-  for (unsigned i = 0; i < static_cast<unsigned>(count); ++i)
-    elements.push_back(b_.CreateExtractElement(loaded, i));
+  for (unsigned i = 0; i < vector->getNumElements(); ++i)
+    elements.push_back(b.CreateExtractElement(joined, i));
   return elements;
 }
 
+llvm::Type *vector_of(llvm::Type *element, std::size_t count) {
+  if (count == 1) return element;
+  return llvm::FixedVectorType::get(element, static_cast<unsigned>(count));
+}
+
+llvm::Align alignment_of(llvm::Type *type) {
+  return llvm::Align(type->getPrimitiveSizeInBits() / 8);
+}
+
+}  // namespace
+
+Values Emitter::read_elements(llvm::Value *pointer, llvm::Type *element, int count) {
+  llvm::Type *type = vector_of(element, static_cast<std::size_t>(count));
+  return split(b_, b_.CreateAlignedLoad(type, pointer, alignment_of(type)));
+}
+
+void Emitter::write_elements(llvm::Value *pointer, const Values &elements) {
+  llvm::Value *joined = join(b_, elements);
+  b_.CreateAlignedStore(joined, pointer, alignment_of(joined->getType()));
+}
+
+Values Emitter::load_vector(const Stmt &stmt, llvm::Value *pointer, int count) {
+  const Buffer &buffer = kernel_.buffers[stmt.buffer];
+  llvm::Type *element = memory_type_of(buffer.dtype, module_.getContext());
+  std::size_t size = static_cast<std::size_t>(count) * size_of(buffer.dtype);
+  std::optional<Hook> hook = load_hook(stmt.cache, size);
+  if (!hook) return read_elements(pointer, element, count);
+  llvm::Type *type = vector_of(element, static_cast<std::size_t>(count));
+  return split(b_, b_.CreateBitCast(load_words(b_, *hook, pointer, size / 4), type));
+}
+
 void Emitter::store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements) {
-  llvm::Value *stored = elements[0];
-  auto count = static_cast<unsigned>(elements.size());
-  if (count > 1) {
-    auto *type = llvm::FixedVectorType::get(elements[0]->getType(), count);
-    stored = llvm::PoisonValue::get(type);
-    for (unsigned i = 0; i < count; ++i) stored = b_.CreateInsertElement(stored, elements[i], i);
-  }
-  std::size_t size = count * size_of(kernel_.buffers[stmt.buffer].dtype);
+  std::size_t size = elements.size() * size_of(kernel_.buffers[stmt.buffer].dtype);
   std::optional<Hook> hook = store_hook(stmt.cache, size);
-  if (!hook) {
-    b_.CreateAlignedStore(stored, pointer, llvm::Align(size));
-    return;
-  }
-  auto words = static_cast<unsigned>(size / 4);
-  auto *type = llvm::FixedVectorType::get(b_.getInt32Ty(), words);
-  llvm::Value *vector = b_.CreateBitCast(stored, type);
-  std::vector<llvm::Value *> arguments = {pointer};
-  for (unsigned i = 0; i < words; ++i) arguments.push_back(b_.CreateExtractElement(vector, i));
+  if (!hook) return write_elements(pointer, elements);
+  llvm::Value *words = b_.CreateBitCast(join(b_, elements), vector_of(b_.getInt32Ty(), size / 4));
+  Values arguments = {pointer};
+  for (llvm::Value *word : split(b_, words)) arguments.push_back(word);
   b_.CreateCall(hook_function(module_, *hook), arguments);
 }
 

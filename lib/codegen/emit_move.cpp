@@ -1,15 +1,96 @@
 // Moves from layout to layout through shared memory.
+//
+// All moves share one region, as large as the largest: each begins with a barrier, so no thread
+// still reads what the last one left. Positions that are invalid are not written.
 #include "codegen/emitter.h"
 #include "ir/format.h"
 
+#include <algorithm>
+
 namespace fuse {
 
-void Emitter::emit_move(const Stmt &) {
-  fail(ErrorCode::Unsupported, "move");
+namespace {
+
+/// The layout in which each statement of the body stands, and its moves.
+void collect_moves(const std::vector<Stmt> &body, LayoutId layout,
+                   std::vector<std::pair<const Stmt *, LayoutId>> &moves) {
+  for (const Stmt &stmt : body) {
+    if (stmt.kind == StmtKind::Move) moves.emplace_back(&stmt, layout);
+    collect_moves(stmt.body, stmt.kind == StmtKind::In ? stmt.layout : layout, moves);
+  }
 }
 
-void Emitter::emit_scan(const Stmt &) {
-  fail(ErrorCode::Unsupported, "scan");
+}  // namespace
+
+llvm::Value *Emitter::move_region() {
+  if (move_region_) return move_region_;
+  std::vector<std::pair<const Stmt *, LayoutId>> moves;
+  collect_moves(kernel_.body, kNone, moves);
+  std::int64_t bytes = 0;
+  for (const auto &[stmt, from] : moves) {
+    auto size = static_cast<std::int64_t>(size_of(kernel_.values[stmt->operands[0]].dtype));
+    for (LayoutId layout : {from, stmt->layout}) {
+      std::optional<Interval> range = interval(map_.place(stmt->index, layout), map_.ranges());
+      FUSE_CHECK(range && range->lo >= 0, "kernel {}: a move whose shared offsets have no bounds",
+                 kernel_.name);
+      bytes = std::max(bytes, (range->hi + 1) * size);
+    }
+  }
+  move_region_ = allocate_shared(bytes, "move");
+  return move_region_;
+}
+
+llvm::Value *Emitter::shared_element(llvm::Value *region, llvm::Type *type, const Offset &offset) {
+  llvm::Value *pointer = region;
+  if (offset.base) pointer = b_.CreateGEP(type, pointer, offset.base);
+  return b_.CreateConstGEP1_64(type, pointer, static_cast<std::uint64_t>(offset.constant));
+}
+
+void Emitter::emit_move(const Stmt &stmt) {
+  ValueId operand = stmt.operands[0], result = stmt.results[0];
+  DType dtype = kernel_.values[operand].dtype;
+  llvm::Value *region = move_region();
+  emit_barrier();
+  write_moved(stmt, region);
+  emit_barrier();
+  LayoutId from = layout_;
+  layout_ = stmt.layout;
+  SlotSpace space = slots_of(result);
+  Values slots(space.size());
+  llvm::Type *type = memory_type_of(dtype, module_.getContext());
+  for (const Group &group : group_access({stmt.index, stmt.read_vector, kNone},
+                                         kernel_.values[result].dims)) {
+    Values loaded = read_elements(shared_element(region, type, group.offset), type, group.size);
+    for (int i = 0; i < group.size; ++i) {
+      llvm::Value *value = loaded[static_cast<std::size_t>(i)];
+      if (is_bool(dtype)) value = b_.CreateIsNotNull(value);
+      slots[space.slot_at(advance(group.first, group.vec, i))] = value;
+    }
+  }
+  define(result, std::move(slots));
+  layout_ = from;
+}
+
+void Emitter::write_moved(const Stmt &stmt, llvm::Value *region) {
+  ValueId operand = stmt.operands[0];
+  DType dtype = kernel_.values[operand].dtype;
+  llvm::Type *type = memory_type_of(dtype, module_.getContext());
+  for (const Group &group :
+       group_access({stmt.index, stmt.vector, kNone}, kernel_.values[operand].dims)) {
+    llvm::Value *pointer = shared_element(region, type, group.offset);
+    Values elements;
+    for (int i = 0; i < group.size; ++i) {
+      llvm::Value *value = value_at(operand, advance(group.first, group.vec, i));
+      elements.push_back(is_bool(dtype) ? b_.CreateZExt(value, type) : value);
+    }
+    emit_if(b_, group.uniform, [&] {
+      emit_whole_or_edge(
+          group, [&] { write_elements(pointer, elements); },
+          [&](std::size_t i) {
+            write_elements(b_.CreateConstGEP1_64(type, pointer, i), {elements[i]});
+          });
+    });
+  }
 }
 
 }  // namespace fuse

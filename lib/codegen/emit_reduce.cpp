@@ -5,18 +5,17 @@
 // blocks, as a balanced tree in ascending order. A reduction over a bound loop digit accumulates
 // per thread and is finished behind the loop. Afterwards every thread of the group has the result.
 #include "codegen/emitter.h"
-#include "codegen/monoid.h"
-#include "ir/format.h"
+#include "codegen/state_array.h"
+#include "codegen/warp.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace fuse {
 
 namespace {
-
-constexpr std::int64_t kWarp = 32;
 
 /// extent units at stride, of threads or of blocks in the cluster.
 struct Part {
@@ -81,32 +80,6 @@ llvm::Value *emit_group_start(Builder &b, llvm::Value *id, const std::vector<Par
   return start;
 }
 
-/// The value of the lane whose number differs in the given bit.
-llvm::Value *emit_butterfly(Builder &b, llvm::Value *value, std::int64_t bit,
-                            std::uint32_t members) {
-  if (llvm::isa<llvm::Constant>(value)) return value;
-  llvm::Type *type = value->getType();
-  auto shuffle = [&](llvm::Intrinsic::ID id, llvm::Value *x) -> llvm::Value * {
-    return b.CreateIntrinsic(x->getType(), id,
-                             {b.getInt32(members), x, b.getInt32(static_cast<std::uint32_t>(bit)),
-                              b.getInt32(31)});
-  };
-  if (type->isFloatTy()) return shuffle(llvm::Intrinsic::nvvm_shfl_sync_bfly_f32, value);
-  unsigned bits = type->getPrimitiveSizeInBits();
-  llvm::Value *word = b.CreateBitCast(value, b.getIntNTy(bits));
-  auto word_shuffle = [&](llvm::Value *x) {
-    llvm::Value *wide = b.CreateZExtOrTrunc(x, b.getInt32Ty());
-    return shuffle(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, wide);
-  };
-  llvm::Value *moved = word_shuffle(word);
-  if (bits == 64) {
-    llvm::Value *high = word_shuffle(b.CreateLShr(word, 32));
-    moved = b.CreateOr(b.CreateZExt(moved, b.getInt64Ty()),
-                       b.CreateShl(b.CreateZExt(high, b.getInt64Ty()), 32));
-  }
-  return b.CreateBitCast(b.CreateZExtOrTrunc(moved, b.getIntNTy(bits)), type);
-}
-
 }  // namespace
 
 /// One reduce statement: what it folds and where the group lies on the machine.
@@ -116,83 +89,24 @@ struct Emitter::Reduction {
   std::vector<Part> threads, blocks;
 };
 
-/// States of all slots in shared memory: [component][slot][entry].
-class Emitter::StateArray {
- public:
-  StateArray(Emitter &e, const Reduction &r, std::size_t slots, std::int64_t entries)
-      : e_(e), r_(r), slots_(static_cast<std::int64_t>(slots)), entries_(entries) {
-    std::int64_t bytes = 0;
-    for (DType t : r.monoid.dtypes()) {
-      starts_.push_back(bytes);
-      bytes += slots_ * entries_ * static_cast<std::int64_t>(size_of(t));
-      bytes = (bytes + 15) / 16 * 16;
-    }
-    region_ = e.allocate_shared(bytes, "reduce");
+/// The operands at one position and whether it is valid on the axes.
+Element Emitter::gather_element(const Stmt &stmt, const Assignment &assignment,
+                                const std::vector<std::uint32_t> &axes,
+                                const std::vector<DType> &dtypes) {
+  Element element;
+  for (std::size_t i = 0; i < stmt.operands.size(); ++i) {
+    ValueId operand = stmt.operands[i];
+    Scalar scalar = {value_at(operand, assignment), kernel_.values[operand].dtype};
+    element.operands.push_back(ops_.cast(scalar, dtypes[i]));
   }
-
-  void store(const std::vector<State> &states, llvm::Value *entry) {
-    for (std::size_t s = 0; s < states.size(); ++s)
-      for (std::size_t c = 0; c < states[s].size(); ++c)
-        if (!llvm::isa<llvm::Constant>(states[s][c]))
-          e_.b_.CreateStore(states[s][c], address(region_, c, s, entry, 0));
+  for (std::uint32_t a : axes) {
+    Assignment start = assignment;
+    const AxisMap &axis = map_.axis(layout_, a);
+    if (is_uniform(axis, static_cast<int>(axis.vec_extent)))
+      start = advance(start, axis.vec, -value_of(start, axis.vec).value_or(0));
+    element.valid = conjunction(element.valid, emit_valid(a, start, 1));
   }
-
-  /// The state at entry + offset; constants were not stored, they are the same everywhere.
-  State load(llvm::Value *region, const State &own, std::size_t slot, llvm::Value *entry,
-             std::int64_t offset) {
-    State state = own;
-    for (std::size_t c = 0; c < state.size(); ++c)
-      if (!llvm::isa<llvm::Constant>(own[c]))
-        state[c] = e_.b_.CreateLoad(own[c]->getType(), address(region, c, slot, entry, offset));
-    return state;
-  }
-
-  llvm::Value *region() const { return region_; }
-
- private:
-  llvm::Value *address(llvm::Value *region, std::size_t component, std::size_t slot,
-                       llvm::Value *entry, std::int64_t offset) {
-    DType dtype = r_.monoid.dtypes()[component];
-    auto size = static_cast<std::int64_t>(size_of(dtype));
-    llvm::Type *type = memory_type_of(dtype, e_.module_.getContext());
-    std::int64_t constant = starts_[component] +
-                            (static_cast<std::int64_t>(slot) * entries_ + offset) * size;
-    llvm::Value *base = e_.b_.CreateGEP(type, region, entry);
-    return e_.b_.CreateConstGEP1_64(e_.b_.getInt8Ty(), base,
-                                    static_cast<std::uint64_t>(constant));
-  }
-
-  Emitter &e_;
-  const Reduction &r_;
-  std::int64_t slots_, entries_;
-  std::vector<std::int64_t> starts_;
-  llvm::Value *region_;
-};
-
-std::vector<Element> Emitter::gather_elements(const Stmt &stmt, const Assignment &result,
-                                              const std::vector<std::uint32_t> &axes,
-                                              const std::vector<DType> &dtypes) {
-  SlotSpace reduced = map_.slots(layout_, axes);
-  std::vector<Element> elements;
-  for (std::size_t s = 0; s < reduced.size(); ++s) {
-    Assignment assignment = result;
-    for (const auto &pair : reduced.decode(s)) assignment.push_back(pair);
-    Element &e = elements.emplace_back();
-    for (std::size_t i = 0; i < stmt.operands.size(); ++i) {
-      ValueId operand = stmt.operands[i];
-      Scalar scalar = {value_at(operand, assignment), kernel_.values[operand].dtype};
-      e.operands.push_back(ops_.cast(scalar, dtypes[i]));
-    }
-    for (std::uint32_t a : axes) {
-      Assignment start = assignment;
-      const AxisMap &axis = map_.axis(layout_, a);
-      if (is_uniform(axis, static_cast<int>(axis.vec_extent)))
-        for (auto &[id, value] : start)
-          if (id == axis.vec) value = 0;
-      e.valid = conjunction(e.valid, emit_valid(a, start, 1));
-    }
-  }
-  return elements;
+  return element;
 }
 
 /// The outermost enclosing loop that binds a digit of the axes.
@@ -212,11 +126,14 @@ void Emitter::emit_reduce(const Stmt &stmt) {
   auto reduction = std::make_shared<Reduction>(
       Reduction{MonoidOps(b_, ops_, stmt.monoid, dtypes), stmt.results,
                 parts_of(layout, axes, DigitKind::Thread), parts_of(layout, axes, DigitKind::Cta)});
-  SlotSpace space = slots_of(stmt.results[0]);
+  SlotSpace space = slots_of(stmt.results[0]), reduced = map_.slots(layout_, axes);
   Loop *loop = accumulating_loop(axes);
   std::vector<State> accumulators, states;
   for (std::size_t s = 0; s < space.size(); ++s) {
-    std::vector<Element> elements = gather_elements(stmt, space.decode(s), axes, dtypes);
+    std::vector<Element> elements;
+    for (std::size_t r = 0; r < reduced.size(); ++r)
+      elements.push_back(
+          gather_element(stmt, merge(space.decode(s), reduced.decode(r)), axes, dtypes));
     State before;
     if (loop) {
       accumulators.push_back(make_accumulator(*loop, reduction->monoid));
@@ -267,21 +184,29 @@ void Emitter::combine_threads(Reduction &reduction, std::vector<State> &states) 
   }
 }
 
+/// Lanes that exist in every warp of the block.
+std::uint32_t Emitter::members() const {
+  return kernel_.threads < kWarp ? (1U << kernel_.threads) - 1 : ~0U;
+}
+
+StateArray Emitter::make_state_array(const std::vector<DType> &dtypes, std::size_t slots,
+                                     std::int64_t entries) {
+  std::int64_t bytes = StateArray::bytes(dtypes, slots, entries);
+  return StateArray(b_, allocate_shared(bytes, "reduce"), dtypes, slots, entries);
+}
+
 void Emitter::combine_lanes(Reduction &reduction, std::vector<State> &states) {
   std::int64_t lanes = lane_bits(reduction.threads);
-  std::uint32_t members = kernel_.threads < kWarp ? (1U << kernel_.threads) - 1 : ~0U;
   for (std::int64_t bit = 1; bit < kWarp; bit *= 2) {
     if (!(lanes & bit)) continue;
     llvm::Value *is_upper = nullptr;
     if (!is_commutative(reduction.monoid.monoid()))
       is_upper = b_.CreateIsNotNull(b_.CreateAnd(thread_, static_cast<std::uint64_t>(bit)));
     for (State &own : states) {
-      State left = own, right = own;
-      for (std::size_t c = 0; c < own.size(); ++c) {
-        llvm::Value *other = emit_butterfly(b_, own[c], bit, members);
-        left[c] = is_upper ? b_.CreateSelect(is_upper, other, own[c]) : own[c];
-        right[c] = is_upper ? b_.CreateSelect(is_upper, own[c], other) : other;
-      }
+      llvm::Value *distance = b_.getInt32(static_cast<std::uint32_t>(bit));
+      State other = shuffle(b_, Shuffle::Butterfly, own, distance, members());
+      State left = is_upper ? select_state(b_, is_upper, other, own) : own;
+      State right = is_upper ? select_state(b_, is_upper, own, other) : other;
       own = reduction.monoid.combine(left, right);
     }
   }
@@ -294,7 +219,8 @@ void Emitter::combine_warps(Reduction &reduction, std::vector<State> &states) {
   bool per_lane = lanes != kWarp - 1;  // the lanes of a warp hold several results
   std::int64_t unit = per_lane ? kWarp : 1;
   auto entry = [&](llvm::Value *thread) { return per_lane ? thread : b_.CreateLShr(thread, 5); };
-  StateArray array(*this, reduction, states.size(), kernel_.threads / kWarp * unit);
+  StateArray array = make_state_array(reduction.monoid.dtypes(), states.size(),
+                                      kernel_.threads / kWarp * unit);
   llvm::Value *lane = b_.CreateAnd(thread_, static_cast<std::uint64_t>(lanes));
   emit_if(b_, lanes ? b_.CreateIsNull(lane) : nullptr,
           [&] { array.store(states, entry(thread_)); });
@@ -314,7 +240,8 @@ void Emitter::combine_cluster(Reduction &reduction, std::vector<State> &states) 
   bool per_thread =
       static_cast<std::int64_t>(numbers(reduction.threads).size()) != kernel_.threads;
   llvm::Value *start = emit_group_start(b_, thread_, reduction.threads, kernel_.threads);
-  StateArray array(*this, reduction, states.size(), per_thread ? kernel_.threads : 1);
+  StateArray array = make_state_array(reduction.monoid.dtypes(), states.size(),
+                                      per_thread ? kernel_.threads : 1);
   emit_if(b_, b_.CreateICmpEQ(thread_, start), [&] { array.store(states, start); });
   emit_cluster_barrier();
   uses_cluster_memory_ = true;

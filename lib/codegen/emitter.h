@@ -9,6 +9,7 @@
 #include "codegen/machine_map.h"
 #include "codegen/monoid.h"
 #include "codegen/ops.h"
+#include "codegen/state_array.h"
 #include "ir/kernel.h"
 
 #include <fuse/target.h>
@@ -59,6 +60,13 @@ class Emitter {
     int barriers = 0;
     int cluster_barriers = 0;
     std::vector<std::function<void()>> finish;
+  };
+
+  /// Where a statement touches memory.
+  struct Access {
+    const Index &index;
+    int vector;
+    ValueId guard;
   };
 
   /// Consecutive elements that one instruction moves.
@@ -113,29 +121,35 @@ class Emitter {
   // emit_access.cpp: loads and stores.
   void emit_load(const Stmt &stmt);
   void emit_store(const Stmt &stmt);
-  std::vector<Group> group_access(const Stmt &stmt, const std::vector<DimId> &dims);
-  std::uint32_t vector_axis(const Stmt &stmt, const std::vector<std::uint32_t> &axes) const;
+  std::vector<Group> group_access(const Access &access, const std::vector<DimId> &dims);
+  std::uint32_t vector_axis(const Index &placed, int vector,
+                            const std::vector<std::uint32_t> &axes) const;
   void emit_group_validity(Group &group, std::uint32_t axis);
   llvm::Value *emit_replica_guard(const std::vector<std::uint32_t> &axes);
   llvm::Value *emit_first(const Digit &digit);
   llvm::Value *emit_first_copy(DigitKind kind, std::int64_t size, llvm::Value *id);
   llvm::Value *conjunction(llvm::Value *a, llvm::Value *b);
+  void emit_whole_or_edge(const Group &group, const std::function<void()> &whole,
+                          const std::function<void(std::size_t)> &one);
   Values load_group(const Stmt &stmt, const Group &group, llvm::Value *pointer);
   void store_group(const Stmt &stmt, const Group &group, llvm::Value *pointer,
                    const Values &elements);
 
   // emit_memory.cpp: addresses and the instructions that touch memory.
   llvm::Value *address(BufferId buffer, const Offset &offset);
+  Values read_elements(llvm::Value *pointer, llvm::Type *element, int count);
+  void write_elements(llvm::Value *pointer, const Values &elements);
   Values load_vector(const Stmt &stmt, llvm::Value *pointer, int count);
   void store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements);
 
   // emit_reduce.cpp: reductions.
   struct Reduction;
-  class StateArray;
   void emit_reduce(const Stmt &stmt);
-  std::vector<Element> gather_elements(const Stmt &stmt, const Assignment &result,
-                                       const std::vector<std::uint32_t> &axes,
-                                       const std::vector<DType> &dtypes);
+  Element gather_element(const Stmt &stmt, const Assignment &assignment,
+                         const std::vector<std::uint32_t> &axes, const std::vector<DType> &dtypes);
+  std::uint32_t members() const;
+  StateArray make_state_array(const std::vector<DType> &dtypes, std::size_t slots,
+                              std::int64_t entries);
   Loop *accumulating_loop(const std::vector<std::uint32_t> &axes);
   State make_accumulator(const Loop &loop, MonoidOps &monoid);
   State load_accumulator(const State &memory, const std::vector<DType> &dtypes);
@@ -144,13 +158,27 @@ class Emitter {
   void combine_warps(Reduction &reduction, std::vector<State> &states);
   void combine_cluster(Reduction &reduction, std::vector<State> &states);
 
-  // emit_move.cpp, emit_scan.cpp
+  // emit_move.cpp: moves between layouts.
   void emit_move(const Stmt &stmt);
+  void write_moved(const Stmt &stmt, llvm::Value *region);
+  llvm::Value *move_region();
+  llvm::Value *shared_element(llvm::Value *region, llvm::Type *type, const Offset &offset);
+
+  // emit_scan.cpp: scans.
+  struct ScanShape;
+  ScanShape scan_shape(std::uint32_t axis) const;
   void emit_scan(const Stmt &stmt);
+  void scan_chunk(const Stmt &stmt, const ScanShape &shape, MonoidOps &monoid,
+                  const SlotSpace &rest, const Assignment &chunk, std::uint32_t axis,
+                  std::vector<State> &carries, std::vector<Values> &slots);
+  std::vector<State> scan_threads(const ScanShape &shape, MonoidOps &monoid,
+                                  const std::vector<State> &totals, std::vector<State> &carries);
+  void scan_warps(const ScanShape &shape, MonoidOps &monoid, std::vector<State> &sums,
+                  std::vector<State> &before);
+  SlotSpace slots_without(ValueId value, std::uint32_t axis) const;
 
   // emit_shared.cpp: shared memory and barriers.
   llvm::Value *allocate_shared(std::int64_t bytes, std::string_view purpose);
-  llvm::Value *move_region();
   void emit_barrier();
   void emit_cluster_barrier();
 

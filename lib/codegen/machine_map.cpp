@@ -16,6 +16,17 @@ std::optional<std::int64_t> value_of(const Assignment &assignment, DimId atom) {
   return std::nullopt;
 }
 
+Assignment merge(Assignment a, const Assignment &b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Assignment advance(Assignment assignment, DimId atom, std::int64_t by) {
+  for (auto &[id, value] : assignment)
+    if (id == atom) value += by;
+  return assignment;
+}
+
 SlotSpace::SlotSpace(std::vector<DimId> atoms, std::vector<std::int64_t> extents)
     : atoms_(std::move(atoms)), extents_(std::move(extents)) {
   for (std::int64_t e : extents_) size_ *= static_cast<std::size_t>(e);
@@ -61,6 +72,12 @@ DimId MachineMap::add_atom(LayoutId layout, std::uint32_t axis, const Digit *dig
                            const Index &extent) {
   atoms_.push_back({layout, axis, digit, extent});
   return first_ + static_cast<DimId>(atoms_.size()) - 1;
+}
+
+DimId MachineMap::atom_of(const Digit &digit) const {
+  for (std::size_t i = 0; i < atoms_.size(); ++i)
+    if (atoms_[i].digit == &digit) return first_ + static_cast<DimId>(i);
+  return kNone;
 }
 
 AxisMap MachineMap::map_axis(LayoutId layout, std::uint32_t axis) {

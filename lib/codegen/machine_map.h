@@ -34,6 +34,11 @@ using Assignment = std::vector<std::pair<DimId, std::int64_t>>;
 
 std::optional<std::int64_t> value_of(const Assignment &assignment, DimId atom);
 
+Assignment merge(Assignment a, const Assignment &b);
+
+/// The assignment with the atom, if it has it, moved on.
+Assignment advance(Assignment assignment, DimId atom, std::int64_t by);
+
 /// The slots of a set of axes of a layout.
 class SlotSpace {
  public:
@@ -59,6 +64,7 @@ class MachineMap {
   MachineMap &operator=(const MachineMap &) = delete;
 
   const MachineAtom &atom(DimId id) const { return atoms_[id - first_]; }
+  DimId atom_of(const Digit &digit) const;
   const AxisMap &axis(LayoutId layout, std::uint32_t axis) const { return axes_[layout][axis]; }
   const Ranges &ranges() const { return ranges_; }
 

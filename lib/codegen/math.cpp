@@ -12,13 +12,17 @@ llvm::Value *emit_math(Builder &b, Op op, const Values &x) {
   for (llvm::Value *v : x) operands.emplace_back(b, v);
   bool is_f64 = x[0]->getType()->isDoubleTy();
   if (std::optional<Num> y = is_f64 ? std::nullopt : math_f32(op, operands)) return y->value();
+  return emit_math_in_f64(b, op, x);
+}
+
+llvm::Value *emit_math_in_f64(Builder &b, Op op, const Values &x) {
+  bool is_f64 = x[0]->getType()->isDoubleTy();
   std::string name = "fuse." + std::string(info(op).text) + (is_f64 ? ".f64" : ".f32");
-  return call_outlined(b, name, x, [&](Builder &inner, const Values &arguments) {
+  return call_outlined(b, name, x, [op](Builder &inner, const Values &arguments) {
     std::vector<Num> wide;
     for (llvm::Value *v : arguments)
       wide.emplace_back(inner, inner.CreateFPExt(v, inner.getDoubleTy()));
-    Num y = math_f64(op, wide);
-    return inner.CreateFPTrunc(y.value(), arguments[0]->getType());
+    return inner.CreateFPTrunc(math_f64(op, wide).value(), arguments[0]->getType());
   });
 }
 

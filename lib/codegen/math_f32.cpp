@@ -4,7 +4,11 @@
 // correctly rounded; ex2 and rsqrt add up to one unit in the last place on a GPU.
 #include "codegen/math_functions.h"
 
+#include "codegen/math.h"
+
 #include "llvm/IR/IntrinsicsNVPTX.h"
+
+#include <limits>
 
 namespace fuse {
 
@@ -41,6 +45,154 @@ Num sigmoid(Num x) {
   return select(x < 0, e, 1) * reciprocal(1 + e);
 }
 
+constexpr double kLn2 = 0.6931471805599453, kLn2High = 0x1.62e4p-1;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// e^x - 1 = 2^k (e^r - 1) + 2^k - 1; the halves of 2^k keep k = 128 finite.
+Num expm1(Num x) {
+  Num inside = min_number(max_number(x, -20), 89);
+  Num k = round_even(inside * kLog2E);
+  Num r = fma(k, kLn2High - kLn2, fma(k, -kLn2High, inside));
+  Num tail = polynomial(r, {0.00019891247314183293, 0.0013933880963236528, 0.008333310693802049,
+                            0.041666462839077045, 0.1666666668185573, 0.5000000013675161});
+  Num p = fma(r * r, tail, r);
+  Num half = ex2(k - 1);
+  Num y = select(k == 0, p, 2 * fma(p, half, half - 0.5));
+  return select(x != x, x, select(x == kInfinity, x, y));
+}
+
+/// (log(1 + f) - f) / f^2 for f in [-1/3, 1/3].
+Num log_tail(Num f) {
+  return polynomial(f, {0.11330617385023778, -0.12422200575409693, 0.10915654793276691,
+                        -0.12288721609296725, 0.14291867181988005, -0.1667331625320225,
+                        0.19999948351310606, -0.24999944186243983, 0.3333333333333333, -0.5});
+}
+
+/// x = m * 2^k with m in [2/3, 4/3); x is positive and finite.
+struct Decomposed {
+  Num m, k;
+};
+
+Decomposed decompose(Num x) {
+  Builder &b = x.builder();
+  Cond is_tiny = x < 0x1p-126;
+  Num scaled = select(is_tiny, x * 0x1p23, x);
+  llvm::Value *bits = b.CreateBitCast(scaled.value(), b.getInt32Ty());
+  llvm::Value *above = b.CreateSub(bits, b.getInt32(0x3f2aaaab));
+  llvm::Value *exponent = b.CreateAnd(above, 0xff800000);
+  Num m = x.with(b.CreateBitCast(b.CreateSub(bits, exponent), x.type()));
+  Num k = x.with(b.CreateSIToFP(exponent, x.type())) * 0x1p-23;
+  return {m, select(is_tiny, k - 23, k)};
+}
+
+Num with_log_domain(Num x, Num y) {
+  y = select(x < kInfinity, y, x);  // inf and NaN
+  y = select(x < 0, kNaN, y);
+  return select(x == 0, -kInfinity, y);
+}
+
+Num log(Num x) {
+  Decomposed d = decompose(x);
+  Num f = d.m - 1;
+  Num l = fma(f * f, log_tail(f), f);
+  return with_log_domain(x, fma(d.k, kLn2, l));
+}
+
+/// log2(1 + f) = f log2(e) + f^2 tail log2(e), the first product with its rest.
+Num log2(Num x) {
+  Decomposed d = decompose(x);
+  Num f = d.m - 1;
+  Num product = f * kLog2E, rest = fma(f, kLog2ELow, fma(f, kLog2E, -product));
+  Num l = product + fma(f * f * kLog2E, log_tail(f), rest);
+  return with_log_domain(x, d.k + l);
+}
+
+/// 1 + x = m * 2^k, and f = m - 1 = x * 2^-k + (2^-k - 1) without cancellation.
+Num log1p(Num x) {
+  Builder &b = x.builder();
+  Num u = 1 + x;
+  llvm::Value *bits = b.CreateBitCast(u.value(), b.getInt32Ty());
+  llvm::Value *above = b.CreateSub(bits, b.getInt32(0x3f2aaaab));
+  llvm::Value *exponent = b.CreateAnd(above, 0xff800000);
+  Num k = x.with(b.CreateSIToFP(exponent, x.type())) * 0x1p-23;
+  // 2^-k / 4, as 2^-k is subnormal for the largest x.
+  Num scale = x.with(b.CreateBitCast(b.CreateSub(b.getInt32(0x3e800000), exponent), x.type()));
+  scale = scale * 4;
+  Num f = fma(x, scale, scale - 1);
+  Num y = fma(k, kLn2, fma(f * f, log_tail(f), f));
+  y = select(x < kInfinity, y, x);
+  y = select(u < 0, kNaN, y);
+  y = select(u == 0, -kInfinity, y);
+  return select(x == 0, x, y);
+}
+
+/// Small: an odd polynomial. Else 1 - 2 / (1 + e^2|x|).
+Num tanh(Num x) {
+  Num a = abs(x), z = x * x;
+  Num tail = polynomial(z, {-0.00656439545258285, 0.021284723215198885, -0.05390535934597743,
+                            0.13333092791419499, -0.3333333184571151});
+  Num small = fma(x * z, tail, x);
+  Num large = fma(reciprocal(1 + ex2(a * (2 * kLog2E))), -2.0, 1.0);
+  return select(a < 0.55, small, copysign(large, x));
+}
+
+/// Small: an odd polynomial. Else 1 - 2^p with p a fit of log2(erfc).
+Num erf(Num x) {
+  Num a = min_number(abs(x), 3.95), z = x * x;
+  Num tail = polynomial(z, {7.872582762234845e-05, -0.0008015956189706265, 0.005188994224217016,
+                            -0.026854168335587104, 0.11283593800597223, -0.3761262659768305,
+                            0.12837916584006187});
+  Num small = fma(x, tail, x);
+  Num p = polynomial(a, {2.3924507926679064e-06, -6.702750145593614e-05, 0.0008656970637612452,
+                         -0.006887701720514505, 0.03817497912974649, -0.1589087895947502,
+                         -0.911433485137695, -1.6306379169779486, 0.00047516183921528227});
+  Num y = select(a < 1, small, copysign(1 - ex2(p), x));
+  return select(x != x, x, y);
+}
+
+/// sin or cos (a quarter turn on) of |x| < 32768, from three parts of pi/2.
+Num sin_near(Num x, bool is_cos) {
+  Builder &b = x.builder();
+  Num k = round_even(x * 0.6366197723675814);
+  constexpr double kParts[] = {0x1.921fb6p0, -0x1.777a5cp-25, -0x1.ee59dap-50};
+  Num r = fma(k, -kParts[2], fma(k, -kParts[1], fma(k, -kParts[0], x)));
+  llvm::Value *quadrant = b.CreateFPToSI(k.value(), b.getInt32Ty());
+  if (is_cos) quadrant = b.CreateAdd(quadrant, b.getInt32(1));
+  Num z = r * r;
+  Num sine = fma(r * z,
+                 polynomial(z, {2.7248364773036666e-06, -0.00019840074665737465,
+                                0.008333331852310973, -0.16666666663797544}),
+                 r);
+  Num cosine = fma(z, polynomial(z, {2.4546653768931683e-05, -0.0013888297058106123,
+                                     0.041666664628671246, -0.5}),
+                   1.0);
+  Cond is_odd = {b.CreateIsNotNull(b.CreateAnd(quadrant, 1))};
+  Cond is_negative = {b.CreateIsNotNull(b.CreateAnd(quadrant, 2))};
+  Num y = select(is_odd, cosine, sine);
+  return select(is_negative, -y, y);
+}
+
+/// Large arguments take the f64 function, in a branch of its own.
+Num sin_or_cos(Num x, Op op) {
+  Builder &b = x.builder();
+  Num near = sin_near(x, op == Op::Cos);
+  if (op == Op::Sin) near = select(x == 0, x, near);
+  llvm::BasicBlock *before = b.GetInsertBlock();
+  llvm::Function *function = before->getParent();
+  auto *far = llvm::BasicBlock::Create(b.getContext(), "far", function);
+  auto *end = llvm::BasicBlock::Create(b.getContext(), "end", function);
+  b.CreateCondBr((abs(x) < 32768).value, end, far);
+  b.SetInsertPoint(far);
+  llvm::Value *exact = emit_math_in_f64(b, op, {x.value()});
+  b.CreateBr(end);
+  b.SetInsertPoint(end);
+  llvm::PHINode *y = b.CreatePHI(x.type(), 2);
+  y->addIncoming(near.value(), before);
+  y->addIncoming(exact, far);
+  return x.with(y);
+}
+
 }  // namespace
 
 std::optional<Num> math_f32(Op op, const std::vector<Num> &x) {
@@ -49,6 +201,21 @@ std::optional<Num> math_f32(Op op, const std::vector<Num> &x) {
       return exp(x[0]);
     case Op::Exp2:
       return ex2(x[0]);
+    case Op::Expm1:
+      return expm1(x[0]);
+    case Op::Log:
+      return log(x[0]);
+    case Op::Log2:
+      return log2(x[0]);
+    case Op::Log1p:
+      return log1p(x[0]);
+    case Op::Sin:
+    case Op::Cos:
+      return sin_or_cos(x[0], op);
+    case Op::Tanh:
+      return tanh(x[0]);
+    case Op::Erf:
+      return erf(x[0]);
     case Op::Sigmoid:
       return sigmoid(x[0]);
     case Op::Rsqrt:

@@ -26,8 +26,7 @@ Values emit_while(Builder &b, const Values &start,
   b.CreateCondBr(more(now), body, exit);
   b.SetInsertPoint(body);
   Values next = step(now);
-  for (std::size_t i = 0; i < phis.size(); ++i)
-    phis[i]->addIncoming(next[i], b.GetInsertBlock());
+  for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(next[i], b.GetInsertBlock());
   b.CreateBr(header);
   b.SetInsertPoint(exit);
   return now;
@@ -99,10 +98,9 @@ llvm::Value *emit_fmod_body(Builder &b, llvm::Value *x, llvm::Value *y) {
 }  // namespace
 
 llvm::Value *emit_fmod(Builder &b, llvm::Value *x, llvm::Value *y) {
-  return call_outlined(b, x->getType()->isDoubleTy() ? "fuse.rem.f64" : "fuse.rem.f32", {x, y},
-                       [](Builder &inner, const Values &v) {
-                         return emit_fmod_body(inner, v[0], v[1]);
-                       });
+  return call_outlined(
+      b, x->getType()->isDoubleTy() ? "fuse.rem.f64" : "fuse.rem.f32", {x, y},
+      [](Builder &inner, const Values &v) { return emit_fmod_body(inner, v[0], v[1]); });
 }
 
 llvm::Value *emit_int_power(Builder &b, llvm::Value *x, llvm::Value *n) {
@@ -110,8 +108,7 @@ llvm::Value *emit_int_power(Builder &b, llvm::Value *x, llvm::Value *n) {
   return call_outlined(b, name, {x, n}, [](Builder &inner, const Values &v) {
     llvm::Value *one = llvm::ConstantInt::get(v[0]->getType(), 1);
     Values end = emit_while(
-        inner, {one, v[0], v[1]},
-        [&](const Values &s) { return inner.CreateIsNotNull(s[2]); },
+        inner, {one, v[0], v[1]}, [&](const Values &s) { return inner.CreateIsNotNull(s[2]); },
         [&](const Values &s) -> Values {
           llvm::Value *is_odd = inner.CreateTrunc(s[2], inner.getInt1Ty());
           llvm::Value *product = inner.CreateMul(s[0], s[1]);

@@ -15,7 +15,6 @@ namespace fuse {
 
 namespace {
 
-constexpr double kMinSharedBytes = 64 << 10;  // smaller operands attract no siblings
 constexpr std::size_t kMaxSiblings = 24;
 constexpr std::size_t kEagerVisits = 8192;  // values visited to price the neighbours of a new group
 constexpr std::size_t kMinEager = 2, kMaxEager = 64;

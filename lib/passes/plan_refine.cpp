@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 
 namespace fuse {
@@ -91,7 +92,8 @@ bool Refiner::try_move(std::vector<PlanId> values, GroupId to) {
              std::back_inserter(joined));
   double before = seconds(from) + seconds(target);
   double after = seconds(left) + seconds(joined);
-  return after < before - kMinGainSeconds && order_.try_move(values, to);
+  return after < before - kMinGainSeconds && are_connected(p_, left) && are_connected(p_, joined) &&
+         order_.try_move(values, to);
 }
 
 bool Refiner::improve(PlanId v) {
@@ -107,6 +109,28 @@ bool Refiner::improve(PlanId v) {
 }
 
 }  // namespace
+
+bool are_connected(const PlanGraph &graph, std::span<const PlanId> values) {
+  std::map<PlanId, PlanId> parent;  // of values and of large operands that they share
+  auto root = [&](PlanId v) {
+    while (parent.at(v) != v) v = parent[v] = parent.at(parent.at(v));
+    return v;
+  };
+  for (PlanId v : values) parent.emplace(v, v);
+  std::size_t parts = values.size();
+  for (PlanId v : values) {
+    for (const PlanEdge &e : graph.edges(v)) {
+      bool is_member = std::binary_search(values.begin(), values.end(), e.from);
+      if (!is_member && graph.values[e.from].bytes < kMinSharedBytes) continue;
+      if (parent.emplace(e.from, e.from).second) ++parts;
+      PlanId a = root(v), b = root(e.from);
+      if (a == b) continue;
+      parent[a] = b;
+      --parts;
+    }
+  }
+  return parts <= 1;
+}
 
 bool refine_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order) {
   return Refiner(graph, evaluator, order).run();

@@ -137,7 +137,7 @@ class Chooser {
 
   void map_flat() {
     if (kept_.empty()) {
-      m_.threads = 1;
+      m_.threads = 32;
       return;
     }
     std::vector<DimId> dims = with_inner_last(kept_);

@@ -21,13 +21,14 @@ struct Launch {
     std::string settings = rest.find("cta") == std::string::npos ? "cluster 1" : "cluster 2";
     Kernel k = parse_kernel(
         "kernel @k(%x: f32[64] align 16) -> (%y: f32[64] align 16) workspace (%p: f32[64] "
-        "coherent, %c: u32[1] coherent) threads 32 " + settings + " index 32 {\n" + rest + "}\n");
+        "coherent, %c: u32[1] coherent) threads 32 " +
+        settings + " index 32 {\n" + rest + "}\n");
     verify(k);
     try {
-      stats = interpret(k, {{{x.data(), 64, phase}, {y.data(), 64, 0}, {p.data(), 64, 0},
-                             {counter.data(), 1, 0}},
-                            {{"N", 64}},
-                            seed});
+      stats = interpret(
+          k, {{{x.data(), 64, phase}, {y.data(), 64, 0}, {p.data(), 64, 0}, {counter.data(), 1, 0}},
+              {{"N", 64}},
+              seed});
     } catch (const Error &e) {
       EXPECT_EQ(e.code(), ErrorCode::Internal);
       return e.what();

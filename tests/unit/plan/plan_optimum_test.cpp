@@ -89,35 +89,9 @@ class Optimum {
     std::vector<PlanId> values;
     for (std::size_t i = 0; i < computed_.size(); ++i)
       if (set >> i & 1) values.push_back(computed_[i]);
-    if (!is_connected(values)) return 1e9;
+    if (!are_connected(p_, values)) return 1e9;
     Evaluation e = evaluator_.evaluate(values);
     return it->second = e.legal() ? e.cost.seconds : 1e9;
-  }
-
-  /// Connected through edges or operands of 64 KiB: what the planner may merge.
-  bool is_connected(const std::vector<PlanId> &values) const {
-    std::vector<bool> seen(values.size());
-    std::vector<std::size_t> stack = {0};
-    seen[0] = true;
-    while (!stack.empty()) {
-      std::size_t i = stack.back();
-      stack.pop_back();
-      for (std::size_t j = 0; j < values.size(); ++j) {
-        if (seen[j] || !are_neighbours(values[i], values[j])) continue;
-        seen[j] = true;
-        stack.push_back(j);
-      }
-    }
-    return std::all_of(seen.begin(), seen.end(), [](bool s) { return s; });
-  }
-
-  bool are_neighbours(PlanId a, PlanId b) const {
-    for (const PlanEdge &e : p_.edges(a)) {
-      if (e.from == b) return true;
-      for (const PlanEdge &f : p_.edges(b))
-        if (f.from == a || (f.from == e.from && p_.values[e.from].bytes >= 64 << 10)) return true;
-    }
-    return false;
   }
 
   const PlanGraph &p_;

@@ -1,0 +1,43 @@
+// The inexact functions in f64, by name.
+#pragma once
+
+#include "codegen/num.h"
+
+namespace fuse::math64 {
+
+Num exp(Num x);
+Num exp2(Num x);
+Num expm1(Num x);
+Num log(Num x);
+Num log2(Num x);
+Num log1p(Num x);
+Num sinh(Num x);
+Num cosh(Num x);
+Num tanh(Num x);
+Num asinh(Num x);
+Num acosh(Num x);
+Num atanh(Num x);
+Num sigmoid(Num x);
+Num cbrt(Num x);
+Num pow(Num x, Num y);
+
+// math_trig.cpp
+Num sin(Num x);
+Num cos(Num x);
+Num tan(Num x);
+Num asin(Num x);
+Num acos(Num x);
+Num atan(Num x);
+Num atan2(Num y, Num x);
+/// sin and cos of pi x.
+Num sin_pi(Num x);
+Num cos_pi(Num x);
+
+// math_special.cpp
+Num erf(Num x);
+Num erfc(Num x);
+Num erfinv(Num x);
+Num lgamma(Num x);
+Num digamma(Num x);
+
+}  // namespace fuse::math64
