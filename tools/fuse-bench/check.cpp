@@ -1,7 +1,6 @@
 // Comparisons with the evaluator, with repetitions and with what was there before.
 #include "check.h"
 
-#include "ir/format.h"
 #include "passes/passes.h"
 
 #include <cstring>
@@ -50,8 +49,8 @@ void check_repeats(const std::vector<Expected> &expected, const std::vector<Tens
     heads.push_back(head(actual[i], expected[i].shape));
     std::size_t at = first_deviation(actual[i], heads[i].bytes.size());
     if (at < actual[i].bytes.size())
-      verdict.fail(
-          fmt::format("output {} does not repeat at element {}", i, at / size_of(actual[i].dtype)));
+      verdict.fail("output " + std::to_string(i) + " does not repeat at element " +
+                   std::to_string(at / size_of(actual[i].dtype)));
   }
   check_against(expected, heads, verdict);
 }
@@ -60,7 +59,8 @@ void check_written(const std::vector<Tensor> &actual, Verdict &verdict) {
   for (std::size_t i = 0; i < actual.size(); ++i)
     for (std::int64_t e = 0; e < actual[i].size(); ++e)
       if (is_ones(actual[i], e)) {
-        verdict.fail(fmt::format("element {} of output {} was not written", e, i));
+        verdict.fail("element " + std::to_string(e) + " of output " + std::to_string(i) +
+                     " was not written");
         break;
       }
 }

@@ -83,7 +83,8 @@ void check_on_host(const Row &row, Result &result) {
 }  // namespace
 
 Result measure(const Row &row, const GpuTimer *timer) {
-  Result result{.row = row};
+  Result result;
+  result.row = row;
   try {
     if (timer)
       measure_on_gpu(row, *timer, result);

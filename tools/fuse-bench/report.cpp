@@ -87,18 +87,21 @@ Machine describe_machine(int device) {
 }
 
 std::string table_head() {
-  return fmt::format("{:<34} {:>9} {:>6} {:>9} {:<7} {:>4} {:>5} {:>3} {:>9} {:>9} {}\n", "row",
-                     "time us", "copy %", "predicted", "bound", "regs", "spill", "k", "cold ms",
-                     "warm ms", "checked");
+  std::string text;
+  append(text, "{:<34} {:>9} {:>6} {:>9} {:<7} {:>4} {:>5} {:>3} {:>9} {:>9} {}\n", "row",
+         "time us", "copy %", "predicted", "bound", "regs", "spill", "k", "cold ms", "warm ms",
+         "checked");
+  return text;
 }
 
 std::string table_row(const Result &r, double copy) {
-  if (!r.error.empty()) return fmt::format("{:<34} FAILED: {}\n", r.row.name, r.error);
   std::string text;
-  append(text, "{:<34} {:>9.1f} {:>6.1f} {:>9.1f} {:<7} {:>4} {:>5} {:>3} {:>9.1f} {:>9.1f} {}\n",
-         r.row.name, r.us, 100 * fraction(r, copy), r.predicted_us, r.bound, r.registers, r.spills,
-         r.kernels, r.cold.total(), r.warm.total(), check_word(r));
-  if (!r.verdict.passed) append(text, "    {}\n", r.verdict.wrong);
+  append(text, "{:<34} ", r.row.name);
+  if (!r.error.empty()) return text + "FAILED: " + r.error + "\n";
+  append(text, "{:>9.1f} {:>6.1f} {:>9.1f} {:<7} {:>4} {:>5} {:>3} {:>9.1f} {:>9.1f} {}\n", r.us,
+         100 * fraction(r, copy), r.predicted_us, r.bound, r.registers, r.spills, r.kernels,
+         r.cold.total(), r.warm.total(), check_word(r));
+  if (!r.verdict.passed) text += "    " + r.verdict.wrong + "\n";
   return text;
 }
 
@@ -133,7 +136,7 @@ void write_json(const std::string &path, const Machine &machine,
                    {"rows", rows}};
   std::ofstream file(path, std::ios::binary);
   file << document.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
-  if (!file.flush()) fail(ErrorCode::Io, "cannot write {}", path);
+  if (!file.flush()) throw Error(ErrorCode::Io, "cannot write " + path);
 }
 
 }  // namespace fuse::bench

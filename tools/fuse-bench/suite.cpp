@@ -1,7 +1,7 @@
 // JSON -> rows, and the sizes put into program texts.
 #include "suite.h"
 
-#include "ir/format.h"
+#include <fuse/error.h>
 
 #include <nlohmann/json.hpp>
 
@@ -41,7 +41,7 @@ Row row_of(const nlohmann::json &object, const std::filesystem::path &folder) {
 
 std::string read_file(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file || (file.peek(), file.bad())) fail(ErrorCode::Io, "cannot read {}", path);
+  if (!file || (file.peek(), file.bad())) throw Error(ErrorCode::Io, "cannot read " + path);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
@@ -56,7 +56,7 @@ std::vector<Row> read_suite(const std::string &path) {
       rows.push_back(row_of(object, folder));
     return rows;
   } catch (const nlohmann::json::exception &e) {
-    fail(ErrorCode::Parse, "{}: {}", path, e.what());
+    throw Error(ErrorCode::Parse, path + ": " + e.what());
   }
 }
 
