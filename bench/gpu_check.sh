@@ -50,7 +50,7 @@ attempt() {
 sizes_of() {
   bin/fuse-opt "$1" 2>/dev/null | awk '
     $1 == "symbol" {
-      value = 37 - 8 * count++; divisor = 1
+      value = 37 - 8 * (count++ % 5); divisor = 1
       for (i = 3; i <= NF; ++i) if ($i ~ /^divisor=/) divisor = substr($i, 9)
       printf "%s%s=%d", (count > 1 ? "," : ""), $2, value * divisor
     }'
