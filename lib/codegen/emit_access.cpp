@@ -36,17 +36,21 @@ llvm::Value *Emitter::conjunction(llvm::Value *a, llvm::Value *b) {
   return it->second;
 }
 
-/// The axis along whose vec digit the placed index advances by one element.
+/// The axis along whose vec digit the placed index advances by one element. Inside a division or
+/// remainder that cannot be seen: then it is the only axis with such a digit.
 std::uint32_t Emitter::vector_axis(const Index &placed, int vector,
                                    const std::vector<std::uint32_t> &axes) const {
+  std::vector<std::uint32_t> candidates;
   for (std::uint32_t a : axes) {
     const AxisMap &axis = map_.axis(layout_, a);
     if (axis.vec == kNone || axis.vec_extent % vector != 0) continue;
     std::optional<Index> factor = placed.coefficient_of(axis.vec);
     if (factor && factor->is_constant(1)) return a;
+    if (!factor) candidates.push_back(a);
   }
-  fail(ErrorCode::Internal, "kernel {}: an access of {} elements that are not consecutive",
-       kernel_.name, vector);
+  FUSE_CHECK(candidates.size() == 1, "kernel {}: an access of {} elements that are not consecutive",
+             kernel_.name, vector);
+  return candidates[0];
 }
 
 void Emitter::emit_group_validity(Group &group, std::uint32_t axis) {
@@ -69,8 +73,7 @@ std::vector<Emitter::Group> Emitter::group_access(const Access &access,
   SlotSpace space = slots_of(dims);
   Index placed = map_.place(access.index, layout_);
   DimId vec = kNone;
-  if (access.vector > 1)
-    vec = map_.axis(layout_, vector_axis(placed, access.vector, axes)).vec;
+  if (access.vector > 1) vec = map_.axis(layout_, vector_axis(placed, access.vector, axes)).vec;
   std::vector<Group> groups;
   for (std::size_t s = 0; s < space.size(); ++s) {
     Group group;
@@ -95,7 +98,8 @@ void Emitter::emit_load(const Stmt &stmt) {
     return define(result, {is_bool(buffer.dtype) ? b_.CreateIsNotNull(value) : value});
   }
   SlotSpace space = slots_of(result);
-  std::vector<Group> groups = group_access({stmt.index, stmt.vector, stmt.guard}, kernel_.values[result].dims);
+  std::vector<Group> groups =
+      group_access({stmt.index, stmt.vector, stmt.guard}, kernel_.values[result].dims);
   Values pointers, slots(space.size());
   for (const Group &group : groups) pointers.push_back(address(stmt.buffer, group.offset));
   for (std::size_t begin = 0, end; begin < groups.size(); begin = end) {
@@ -178,8 +182,7 @@ void Emitter::emit_store(const Stmt &stmt) {
     groups[g].uniform = conjunction(first, groups[g].uniform);
     pointers.push_back(address(stmt.buffer, groups[g].offset));
     for (int i = 0; i < groups[g].size; ++i) {
-      llvm::Value *value =
-          value_at(stmt.operands[0], advance(groups[g].first, groups[g].vec, i));
+      llvm::Value *value = value_at(stmt.operands[0], advance(groups[g].first, groups[g].vec, i));
       elements[g].push_back(is_boolean ? b_.CreateZExt(value, b_.getInt8Ty()) : value);
     }
   }

@@ -18,9 +18,7 @@ std::pair<std::int64_t, Index> split_constant(const Index &index) {
   return {0, index};
 }
 
-bool is_power_of_two(std::int64_t x) {
-  return x > 0 && (x & (x - 1)) == 0;
-}
+bool is_power_of_two(std::int64_t x) { return x > 0 && (x & (x - 1)) == 0; }
 
 }  // namespace
 
@@ -90,24 +88,20 @@ llvm::Value *Emitter::emit_term(const Index::Term &term, const Assignment &assig
 llvm::Value *Emitter::emit_atom(const Atom &atom, const Assignment &assignment, unsigned bits) {
   llvm::Type *type = b_.getIntNTy(bits);
   switch (atom.kind) {
-    case Atom::Kind::Dim:
-      return b_.CreateZExt(emit_machine_atom(atom.id, assignment), type);
-    case Atom::Kind::Symbol:
-      return b_.CreateTrunc(symbols_.at(atom.symbol), type);
+    case Atom::Kind::Dim: return b_.CreateZExt(emit_machine_atom(atom.id, assignment), type);
+    case Atom::Kind::Symbol: return b_.CreateTrunc(symbols_.at(atom.symbol), type);
     case Atom::Kind::Value: {
       bool is_signed = is_signed_int(kernel_.values[atom.id].dtype);
       llvm::Value *value = value_at(atom.id, assignment);
       return is_signed ? b_.CreateSExtOrTrunc(value, type) : b_.CreateZExtOrTrunc(value, type);
     }
     case Atom::Kind::FloorDiv:
-    case Atom::Kind::Mod:
-      return emit_quotient(atom, assignment, bits);
+    case Atom::Kind::Mod: return emit_quotient(atom, assignment, bits);
   }
   return nullptr;
 }
 
-llvm::Value *Emitter::emit_quotient(const Atom &atom, const Assignment &assignment,
-                                    unsigned bits) {
+llvm::Value *Emitter::emit_quotient(const Atom &atom, const Assignment &assignment, unsigned bits) {
   const Index &n = *atom.numerator, &d = *atom.denominator;
   if (bits > 32 && fits_32(n) && fits_32(d))
     return b_.CreateZExt(emit_quotient(atom, assignment, 32), b_.getIntNTy(bits));
@@ -141,9 +135,8 @@ llvm::Value *Emitter::emit_phase(const MachineAtom &atom, const Assignment &assi
   std::uint64_t size = size_of(kernel_.buffers[align.buffer].dtype);
   std::int64_t vector = map_.axis(atom.layout, atom.axis).vec_extent;
   llvm::Value *start = b_.CreatePtrToInt(buffers_[align.buffer], b_.getInt64Ty());
-  llvm::Value *elements =
-      b_.CreateTrunc(b_.CreateLShr(start, static_cast<std::uint64_t>(__builtin_ctzll(size))),
-                     b_.getInt32Ty());
+  llvm::Value *elements = b_.CreateTrunc(
+      b_.CreateLShr(start, static_cast<std::uint64_t>(__builtin_ctzll(size))), b_.getInt32Ty());
   Index placed = map_.place(align.base, atom.layout);
   llvm::Value *base = materialize(emit_offset(placed, assignment, 32), 32);
   return b_.CreateURem(b_.CreateAdd(elements, base),
@@ -168,8 +161,7 @@ llvm::Value *Emitter::emit_digit(const Digit &digit) {
         if (loops_[i].stmt->loop == digit.name) return loops_[i].iteration;
       break;
     case DigitKind::Reg:
-    case DigitKind::Vec:
-      break;
+    case DigitKind::Vec: break;
   }
   fail(ErrorCode::Internal, "kernel {}: digit {} has no value here", kernel_.name, digit.name);
 }

@@ -74,8 +74,8 @@ void Emitter::emit_machine_registers() {
     call->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, end)));
     return call;
   };
-  thread_ = read(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x,
-                 static_cast<std::uint32_t>(kernel_.threads));
+  thread_ =
+      read(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, static_cast<std::uint32_t>(kernel_.threads));
   llvm::Value *block = read(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, 0x7fffffff);
   llvm::Value *cluster = b_.getInt32(static_cast<std::uint32_t>(kernel_.cluster));
   block_ = b_.CreateUDiv(block, cluster);
@@ -90,17 +90,15 @@ SlotSpace Emitter::slots_of(const std::vector<DimId> &dims) const {
 llvm::Value *Emitter::value_at(ValueId value, const Assignment &assignment) {
   std::size_t slot = slots_of(value).slot_at(assignment);
   llvm::Value *held = values_[value].empty() ? nullptr : values_[value][slot];
-  FUSE_CHECK(held, "value {} of kernel {} is used before it is ready",
-             kernel_.values[value].name, kernel_.name);
+  FUSE_CHECK(held, "value {} of kernel {} is used before it is ready", kernel_.values[value].name,
+             kernel_.name);
   if (!held->getType()->isPointerTy()) return held;
   // Kept in shared memory: volatile, or the stored value would be forwarded in a register.
   return b_.CreateLoad(type_of(kernel_.values[value].dtype, module_.getContext()), held,
                        /*isVolatile=*/true);
 }
 
-void Emitter::define(ValueId value, Values slots) {
-  values_[value] = std::move(slots);
-}
+void Emitter::define(ValueId value, Values slots) { values_[value] = std::move(slots); }
 
 void Emitter::emit_body(const std::vector<Stmt> &body) {
   for (const Stmt &stmt : body) emit_stmt(stmt);
@@ -108,30 +106,18 @@ void Emitter::emit_body(const std::vector<Stmt> &body) {
 
 void Emitter::emit_stmt(const Stmt &stmt) {
   switch (stmt.kind) {
-    case StmtKind::Constant:
-      return emit_constant(stmt);
-    case StmtKind::Position:
-      return emit_position(stmt);
-    case StmtKind::Compute:
-      return emit_compute(stmt);
-    case StmtKind::Load:
-      return emit_load(stmt);
-    case StmtKind::Store:
-      return emit_store(stmt);
-    case StmtKind::Reduce:
-      return emit_reduce(stmt);
-    case StmtKind::Scan:
-      return emit_scan(stmt);
-    case StmtKind::Move:
-      return emit_move(stmt);
-    case StmtKind::Keep:
-      return emit_keep(stmt);
-    case StmtKind::For:
-      return emit_for(stmt);
-    case StmtKind::In:
-      return emit_in(stmt);
-    case StmtKind::LastBlock:
-      return emit_last_block(stmt);
+    case StmtKind::Constant: return emit_constant(stmt);
+    case StmtKind::Position: return emit_position(stmt);
+    case StmtKind::Compute: return emit_compute(stmt);
+    case StmtKind::Load: return emit_load(stmt);
+    case StmtKind::Store: return emit_store(stmt);
+    case StmtKind::Reduce: return emit_reduce(stmt);
+    case StmtKind::Scan: return emit_scan(stmt);
+    case StmtKind::Move: return emit_move(stmt);
+    case StmtKind::Keep: return emit_keep(stmt);
+    case StmtKind::For: return emit_for(stmt);
+    case StmtKind::In: return emit_in(stmt);
+    case StmtKind::LastBlock: return emit_last_block(stmt);
   }
 }
 
@@ -230,7 +216,10 @@ void Emitter::emit_in(const Stmt &stmt) {
 }
 
 void Emitter::emit_for(const Stmt &stmt) {
-  const Digit *digit = loop_digit(kernel_.layouts[layout_], stmt.loop);
+  const Digit *digit = nullptr;
+  for (LayoutId l = 0; l < kernel_.layouts.size(); ++l)
+    if (!digit && (layout_ == kNone || l == layout_))
+      digit = loop_digit(kernel_.layouts[l], stmt.loop);
   FUSE_CHECK(digit, "kernel {}: no loop digit {}", kernel_.name, stmt.loop);
   llvm::LLVMContext &context = module_.getContext();
   llvm::Value *count = materialize(emit_offset(digit->extent, {}, 32), 32);
@@ -270,9 +259,8 @@ void Emitter::emit_last_block(const Stmt &stmt) {
   llvm::Value *flag = allocate_shared(4, "last");
   Index placed = map_.place(stmt.index, layout_);
   llvm::Value *counter = address(stmt.buffer, emit_offset(placed, {}, bits_));
-  llvm::Value *last =
-      b_.CreateSub(materialize(emit_offset(map_.place(stmt.count, layout_), {}, 32), 32),
-                   b_.getInt32(1));
+  llvm::Value *last = b_.CreateSub(
+      materialize(emit_offset(map_.place(stmt.count, layout_), {}, 32), 32), b_.getInt32(1));
   auto device = module_.getContext().getOrInsertSyncScopeID("device");
   auto fence = [&] { b_.CreateFence(llvm::AtomicOrdering::AcquireRelease, device); };
   emit_barrier();

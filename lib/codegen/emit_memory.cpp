@@ -22,28 +22,20 @@ std::optional<Hook> sized(Hook four, std::size_t bytes) {
 
 std::optional<Hook> load_hook(Cache cache, std::size_t bytes) {
   switch (cache) {
-    case Cache::Default:
-      return std::nullopt;
-    case Cache::Streaming:
-      return sized(Hook::load_streaming_4, bytes);
-    case Cache::EvictLast:
-      return sized(Hook::load_evict_last_4, bytes);
-    case Cache::NoAllocate:
-      return sized(Hook::load_no_allocate_4, bytes);
+    case Cache::Default: return std::nullopt;
+    case Cache::Streaming: return sized(Hook::load_streaming_4, bytes);
+    case Cache::EvictLast: return sized(Hook::load_evict_last_4, bytes);
+    case Cache::NoAllocate: return sized(Hook::load_no_allocate_4, bytes);
   }
   return std::nullopt;
 }
 
 std::optional<Hook> store_hook(Cache cache, std::size_t bytes) {
   switch (cache) {
-    case Cache::Default:
-      return std::nullopt;
-    case Cache::Streaming:
-      return sized(Hook::store_streaming_4, bytes);
-    case Cache::EvictLast:
-      return sized(Hook::store_evict_last_4, bytes);
-    case Cache::NoAllocate:
-      return sized(Hook::store_no_allocate_4, bytes);
+    case Cache::Default: return std::nullopt;
+    case Cache::Streaming: return sized(Hook::store_streaming_4, bytes);
+    case Cache::EvictLast: return sized(Hook::store_evict_last_4, bytes);
+    case Cache::NoAllocate: return sized(Hook::store_no_allocate_4, bytes);
   }
   return std::nullopt;
 }

@@ -58,8 +58,8 @@ void Emitter::emit_move(const Stmt &stmt) {
   SlotSpace space = slots_of(result);
   Values slots(space.size());
   llvm::Type *type = memory_type_of(dtype, module_.getContext());
-  for (const Group &group : group_access({stmt.index, stmt.read_vector, kNone},
-                                         kernel_.values[result].dims)) {
+  for (const Group &group :
+       group_access({stmt.index, stmt.read_vector, kNone}, kernel_.values[result].dims)) {
     Values loaded = read_elements(shared_element(region, type, group.offset), type, group.size);
     for (int i = 0; i < group.size; ++i) {
       llvm::Value *value = loaded[static_cast<std::size_t>(i)];

@@ -219,14 +219,13 @@ void Emitter::combine_warps(Reduction &reduction, std::vector<State> &states) {
   bool per_lane = lanes != kWarp - 1;  // the lanes of a warp hold several results
   std::int64_t unit = per_lane ? kWarp : 1;
   auto entry = [&](llvm::Value *thread) { return per_lane ? thread : b_.CreateLShr(thread, 5); };
-  StateArray array = make_state_array(reduction.monoid.dtypes(), states.size(),
-                                      kernel_.threads / kWarp * unit);
+  StateArray array =
+      make_state_array(reduction.monoid.dtypes(), states.size(), kernel_.threads / kWarp * unit);
   llvm::Value *lane = b_.CreateAnd(thread_, static_cast<std::uint64_t>(lanes));
   emit_if(b_, lanes ? b_.CreateIsNull(lane) : nullptr,
           [&] { array.store(states, entry(thread_)); });
   emit_barrier();
-  llvm::Value *start =
-      entry(emit_group_start(b_, thread_, reduction.threads, kernel_.threads));
+  llvm::Value *start = entry(emit_group_start(b_, thread_, reduction.threads, kernel_.threads));
   for (std::size_t s = 0; s < states.size(); ++s) {
     std::vector<State> all;
     for (std::int64_t warp : numbers(warps))
@@ -237,11 +236,10 @@ void Emitter::combine_warps(Reduction &reduction, std::vector<State> &states) {
 
 void Emitter::combine_cluster(Reduction &reduction, std::vector<State> &states) {
   if (reduction.blocks.empty()) return;
-  bool per_thread =
-      static_cast<std::int64_t>(numbers(reduction.threads).size()) != kernel_.threads;
+  bool per_thread = static_cast<std::int64_t>(numbers(reduction.threads).size()) != kernel_.threads;
   llvm::Value *start = emit_group_start(b_, thread_, reduction.threads, kernel_.threads);
-  StateArray array = make_state_array(reduction.monoid.dtypes(), states.size(),
-                                      per_thread ? kernel_.threads : 1);
+  StateArray array =
+      make_state_array(reduction.monoid.dtypes(), states.size(), per_thread ? kernel_.threads : 1);
   emit_if(b_, b_.CreateICmpEQ(thread_, start), [&] { array.store(states, start); });
   emit_cluster_barrier();
   uses_cluster_memory_ = true;
@@ -249,9 +247,8 @@ void Emitter::combine_cluster(Reduction &reduction, std::vector<State> &states) 
   std::vector<std::vector<State>> all(states.size());
   for (std::int64_t block : numbers(reduction.blocks)) {
     llvm::Value *rank = b_.CreateAdd(first, b_.getInt32(static_cast<std::uint32_t>(block)));
-    llvm::Value *remote = b_.CreateIntrinsic(b_.getPtrTy(7),
-                                             llvm::Intrinsic::nvvm_mapa_shared_cluster,
-                                             {array.region(), rank});
+    llvm::Value *remote = b_.CreateIntrinsic(
+        b_.getPtrTy(7), llvm::Intrinsic::nvvm_mapa_shared_cluster, {array.region(), rank});
     for (std::size_t s = 0; s < states.size(); ++s)
       all[s].push_back(array.load(remote, states[s], s, start, 0));
   }

@@ -1,4 +1,5 @@
-// Scans along an axis whose digits keep the order: loops, reg, thread, reg and vec, outermost first.
+// Scans along an axis whose digits keep the order: loops, reg, thread, reg and vec, outermost
+// first.
 //
 // Each chunk (one value of the reg digits outside the thread digit) is scanned in the thread, then
 // over lanes by doubling steps, then over warps in order; a carry goes from chunk to chunk and from
@@ -13,7 +14,7 @@
 namespace fuse {
 
 struct Emitter::ScanShape {
-  SlotSpace outer, inner;               // slots of the axis outside and inside the thread digit
+  SlotSpace outer, inner;                // slots of the axis outside and inside the thread digit
   std::int64_t threads = 1, stride = 1;  // the thread digit
   std::int64_t lanes = 1, warps = 1;     // its parts
 };
@@ -69,11 +70,10 @@ Emitter::ScanShape Emitter::scan_shape(std::uint32_t axis) const {
 std::vector<State> Emitter::scan_threads(const ScanShape &shape, MonoidOps &monoid,
                                          const std::vector<State> &totals,
                                          std::vector<State> &carries) {
-
   auto stride = static_cast<std::uint32_t>(shape.stride);
   auto lanes = static_cast<std::uint32_t>(shape.lanes);
-  llvm::Value *position = b_.CreateURem(b_.CreateUDiv(thread_, b_.getInt32(stride)),
-                                        b_.getInt32(lanes));
+  llvm::Value *position =
+      b_.CreateURem(b_.CreateUDiv(thread_, b_.getInt32(stride)), b_.getInt32(lanes));
   llvm::Value *last_lane = b_.CreateAdd(
       b_.CreateAnd(thread_, kWarp - 1),
       b_.CreateMul(b_.CreateSub(b_.getInt32(lanes - 1), position), b_.getInt32(stride)));
@@ -86,8 +86,7 @@ std::vector<State> Emitter::scan_threads(const ScanShape &shape, MonoidOps &mono
       inclusive = select_state(b_, has, monoid.combine(lower, inclusive), inclusive);
     }
     State lower = inclusive;
-    if (lanes > 1)
-      lower = shuffle(b_, Shuffle::Up, inclusive, b_.getInt32(stride), members());
+    if (lanes > 1) lower = shuffle(b_, Shuffle::Up, inclusive, b_.getInt32(stride), members());
     llvm::Value *is_first = b_.CreateIsNull(position);
     before.push_back(select_state(b_, is_first, monoid.identity(), lower));
     sums.push_back(lanes > 1 ? shuffle(b_, Shuffle::Index, inclusive, last_lane, members())
@@ -102,17 +101,15 @@ std::vector<State> Emitter::scan_threads(const ScanShape &shape, MonoidOps &mono
 }
 
 /// From the sums of warps, their total and what precedes each thread.
-void Emitter::scan_warps(const ScanShape &shape, MonoidOps &monoid,
-                         std::vector<State> &sums, std::vector<State> &before) {
-
+void Emitter::scan_warps(const ScanShape &shape, MonoidOps &monoid, std::vector<State> &sums,
+                         std::vector<State> &before) {
   StateArray array = make_state_array(monoid.dtypes(), sums.size(), kernel_.threads);
   array.store(sums, thread_);
   emit_barrier();
   std::int64_t step = shape.stride * shape.lanes;  // threads from warp to warp
   llvm::Value *warp = b_.CreateURem(b_.CreateUDiv(thread_, b_.getInt32(std::uint32_t(step))),
                                     b_.getInt32(std::uint32_t(shape.warps)));
-  llvm::Value *start =
-      b_.CreateSub(thread_, b_.CreateMul(warp, b_.getInt32(std::uint32_t(step))));
+  llvm::Value *start = b_.CreateSub(thread_, b_.CreateMul(warp, b_.getInt32(std::uint32_t(step))));
   for (std::size_t s = 0; s < sums.size(); ++s) {
     State running = monoid.identity(), preceding = running, own = sums[s];
     for (std::int64_t w = 0; w < shape.warps; ++w) {
@@ -127,8 +124,7 @@ void Emitter::scan_warps(const ScanShape &shape, MonoidOps &monoid,
 
 /// The slots of a value on its other axes.
 SlotSpace Emitter::slots_without(ValueId value, std::uint32_t axis) const {
-  std::vector<std::uint32_t> axes =
-      axes_of(kernel_.layouts[layout_], kernel_.values[value].dims);
+  std::vector<std::uint32_t> axes = axes_of(kernel_.layouts[layout_], kernel_.values[value].dims);
   std::erase(axes, axis);
   return map_.slots(layout_, axes);
 }
@@ -178,8 +174,8 @@ void Emitter::scan_chunk(const Stmt &stmt, const ScanShape &shape, MonoidOps &mo
     for (std::size_t i = 0; i < shape.inner.size(); ++i) {
       Assignment at = merge(rest.decode(s), merge(chunk, shape.inner.decode(i)));
       std::size_t last = stmt.exclusive ? i - 1 : i;
-      State state = stmt.exclusive && i == 0 ? before[s]
-                                             : monoid.combine(before[s], inclusive[s][last]);
+      State state =
+          stmt.exclusive && i == 0 ? before[s] : monoid.combine(before[s], inclusive[s][last]);
       for (std::size_t c = 0; c < slots.size(); ++c) slots[c][space.slot_at(at)] = state[c];
     }
 }

@@ -47,9 +47,11 @@ class Emitter {
 
   /// What was emitted in a scope and dominates the rest of it.
   struct Scope {
-    std::map<Index, llvm::Value *, IndexLess> narrow, wide;                        // 32, 64 bits
-    std::map<std::pair<llvm::Value *, llvm::Value *>, llvm::Value *> conjunctions;  // looked up only
-    std::map<Index, std::map<std::pair<std::uint32_t, std::int64_t>, llvm::Value *>, IndexLess> valid;
+    std::map<Index, llvm::Value *, IndexLess> narrow, wide;  // 32, 64 bits
+    std::map<std::pair<llvm::Value *, llvm::Value *>, llvm::Value *>
+        conjunctions;  // looked up only
+    std::map<Index, std::map<std::pair<std::uint32_t, std::int64_t>, llvm::Value *>, IndexLess>
+        valid;
   };
 
   /// A `for` being emitted. Accumulators start in the preheader; `finish` runs behind the loop.
@@ -71,13 +73,13 @@ class Emitter {
 
   /// Consecutive elements that one instruction moves.
   struct Group {
-    Assignment first;           // of element 0, over the slots of the access
-    DimId vec = kNone;          // the atom that counts the elements
+    Assignment first;   // of element 0, over the slots of the access
+    DimId vec = kNone;  // the atom that counts the elements
     int size = 1;
-    Offset offset;              // of element 0
+    Offset offset;                   // of element 0
     llvm::Value *uniform = nullptr;  // all elements or none take part
     llvm::Value *whole = nullptr;    // every element is valid on the vector's axis
-    Values element;             // valid ones by one; empty if `whole` is null
+    Values element;                  // valid ones by one; empty if `whole` is null
   };
 
   // emit_kernel.cpp: parameters, the body, scopes.

@@ -27,18 +27,12 @@ constexpr std::string_view kPrefix = "fuse.hook.";
 
 Type *type_of(char letter, LLVMContext &context) {
   switch (letter) {
-    case 'h':
-      return Type::getInt16Ty(context);
-    case 'i':
-      return Type::getInt32Ty(context);
-    case 'l':
-      return Type::getInt64Ty(context);
-    case 'f':
-      return Type::getFloatTy(context);
-    case 'd':
-      return Type::getDoubleTy(context);
-    case 'g':
-      return PointerType::get(context, 1);
+    case 'h': return Type::getInt16Ty(context);
+    case 'i': return Type::getInt32Ty(context);
+    case 'l': return Type::getInt64Ty(context);
+    case 'f': return Type::getFloatTy(context);
+    case 'd': return Type::getDoubleTy(context);
+    case 'g': return PointerType::get(context, 1);
   }
   fail(ErrorCode::Internal, "hooks.def: unknown type letter '{}'", letter);
 }
@@ -55,12 +49,9 @@ FunctionType *type_of(const HookInfo &hook, LLVMContext &context) {
 
 MemoryEffects effects_of(HookMemory memory) {
   switch (memory) {
-    case HookMemory::None:
-      return MemoryEffects::none();
-    case HookMemory::Read:
-      return MemoryEffects::argMemOnly(ModRefInfo::Ref);
-    case HookMemory::Write:
-      return MemoryEffects::argMemOnly(ModRefInfo::Mod);
+    case HookMemory::None: return MemoryEffects::none();
+    case HookMemory::Read: return MemoryEffects::argMemOnly(ModRefInfo::Ref);
+    case HookMemory::Write: return MemoryEffects::argMemOnly(ModRefInfo::Mod);
   }
   return MemoryEffects::unknown();
 }
@@ -71,8 +62,8 @@ void expand_calls(Function &function, const HookInfo &hook) {
   for (User *user : make_early_inc_range(function.users())) {
     auto *call = cast<CallInst>(user);
     SmallVector<Value *> arguments(call->args());
-    CallInst *expanded = CallInst::Create(function.getFunctionType(), assembly, arguments, "",
-                                          call->getIterator());
+    CallInst *expanded =
+        CallInst::Create(function.getFunctionType(), assembly, arguments, "", call->getIterator());
     expanded->setMemoryEffects(effects_of(hook.memory));
     expanded->setDoesNotThrow();
     call->replaceAllUsesWith(expanded);
@@ -82,16 +73,14 @@ void expand_calls(Function &function, const HookInfo &hook) {
 
 }  // namespace
 
-const HookInfo &info(Hook hook) {
-  return kHooks[static_cast<std::size_t>(hook)];
-}
+const HookInfo &info(Hook hook) { return kHooks[static_cast<std::size_t>(hook)]; }
 
 Function *hook_function(Module &module, Hook hook) {
   const HookInfo &h = info(hook);
   std::string name = std::string(kPrefix) + std::string(h.name);
   if (Function *existing = module.getFunction(name)) return existing;
-  auto *function = Function::Create(type_of(h, module.getContext()), GlobalValue::ExternalLinkage,
-                                    name, module);
+  auto *function =
+      Function::Create(type_of(h, module.getContext()), GlobalValue::ExternalLinkage, name, module);
   function->setMemoryEffects(effects_of(h.memory));
   function->setDoesNotThrow();
   function->addFnAttr(Attribute::Convergent);

@@ -109,8 +109,8 @@ class MoveRewriter {
   }
 
   static Value *integer_load(IRBuilder<> &b, LoadInst &load, Type *type) {
-    LoadInst *integer = b.CreateAlignedLoad(type, load.getPointerOperand(), load.getAlign(),
-                                            load.isVolatile());
+    LoadInst *integer =
+        b.CreateAlignedLoad(type, load.getPointerOperand(), load.getAlign(), load.isVolatile());
     integer->setOrdering(load.getOrdering());
     return integer;
   }

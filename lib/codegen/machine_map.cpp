@@ -138,21 +138,13 @@ Index MachineMap::term(const Index::Term &term) {
   Index product = term.coefficient;
   for (const Atom &atom : term.atoms) {
     switch (atom.kind) {
-      case Atom::Kind::Dim:
-        product = product * Index::dim(atom.id);
-        break;
-      case Atom::Kind::Symbol:
-        product = product * Index::symbol(atom.symbol);
-        break;
-      case Atom::Kind::Value:
-        product = product * Index::value(atom.id);
-        break;
+      case Atom::Kind::Dim: product = product * Index::dim(atom.id); break;
+      case Atom::Kind::Symbol: product = product * Index::symbol(atom.symbol); break;
+      case Atom::Kind::Value: product = product * Index::value(atom.id); break;
       case Atom::Kind::FloorDiv:
         product = product * floordiv(*atom.numerator, *atom.denominator);
         break;
-      case Atom::Kind::Mod:
-        product = product * mod(*atom.numerator, *atom.denominator);
-        break;
+      case Atom::Kind::Mod: product = product * mod(*atom.numerator, *atom.denominator); break;
     }
   }
   return product;

@@ -17,13 +17,9 @@ namespace {
 constexpr double kLog2E = 1.4426950408889634;
 constexpr double kLog2ELow = 1.925963033500115e-08;  // log2(e) - float(log2(e))
 
-Num ex2(Num x) {
-  return approximate(llvm::Intrinsic::nvvm_ex2_approx, x);
-}
+Num ex2(Num x) { return approximate(llvm::Intrinsic::nvvm_ex2_approx, x); }
 
-Num reciprocal(Num x) {
-  return approximate(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, x);
-}
+Num reciprocal(Num x) { return approximate(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, x); }
 
 /// e^x = 2^k * 2^r with k = round(x * log2(e)), kept in [-126, 127] so that one multiplication
 /// scales; beyond, r grows instead. The magic number leaves k + 127 in the low bits of the sum.
@@ -140,9 +136,9 @@ Num tanh(Num x) {
 /// Small: an odd polynomial. Else 1 - 2^p with p a fit of log2(erfc).
 Num erf(Num x) {
   Num a = min_number(abs(x), 3.95), z = x * x;
-  Num tail = polynomial(z, {7.872582762234845e-05, -0.0008015956189706265, 0.005188994224217016,
-                            -0.026854168335587104, 0.11283593800597223, -0.3761262659768305,
-                            0.12837916584006187});
+  Num tail = polynomial(
+      z, {7.872582762234845e-05, -0.0008015956189706265, 0.005188994224217016,
+          -0.026854168335587104, 0.11283593800597223, -0.3761262659768305, 0.12837916584006187});
   Num small = fma(x, tail, x);
   Num p = polynomial(a, {2.3924507926679064e-06, -6.702750145593614e-05, 0.0008656970637612452,
                          -0.006887701720514505, 0.03817497912974649, -0.1589087895947502,
@@ -164,9 +160,10 @@ Num sin_near(Num x, bool is_cos) {
                  polynomial(z, {2.7248364773036666e-06, -0.00019840074665737465,
                                 0.008333331852310973, -0.16666666663797544}),
                  r);
-  Num cosine = fma(z, polynomial(z, {2.4546653768931683e-05, -0.0013888297058106123,
-                                     0.041666664628671246, -0.5}),
-                   1.0);
+  Num cosine = fma(
+      z,
+      polynomial(z, {2.4546653768931683e-05, -0.0013888297058106123, 0.041666664628671246, -0.5}),
+      1.0);
   Cond is_odd = {b.CreateIsNotNull(b.CreateAnd(quadrant, 1))};
   Cond is_negative = {b.CreateIsNotNull(b.CreateAnd(quadrant, 2))};
   Num y = select(is_odd, cosine, sine);
@@ -197,32 +194,94 @@ Num sin_or_cos(Num x, Op op) {
 
 std::optional<Num> math_f32(Op op, const std::vector<Num> &x) {
   switch (op) {
-    case Op::Exp:
-      return exp(x[0]);
-    case Op::Exp2:
-      return ex2(x[0]);
-    case Op::Expm1:
-      return expm1(x[0]);
-    case Op::Log:
-      return log(x[0]);
-    case Op::Log2:
-      return log2(x[0]);
-    case Op::Log1p:
-      return log1p(x[0]);
+    case Op::Exp: return exp(x[0]);
+    case Op::Exp2: return ex2(x[0]);
+    case Op::Expm1: return expm1(x[0]);
+    case Op::Log: return log(x[0]);
+    case Op::Log2: return log2(x[0]);
+    case Op::Log1p: return log1p(x[0]);
     case Op::Sin:
-    case Op::Cos:
-      return sin_or_cos(x[0], op);
-    case Op::Tanh:
-      return tanh(x[0]);
-    case Op::Erf:
-      return erf(x[0]);
-    case Op::Sigmoid:
-      return sigmoid(x[0]);
-    case Op::Rsqrt:
-      return approximate(llvm::Intrinsic::nvvm_rsqrt_approx_f, x[0]);
-    default:
-      return std::nullopt;
+    case Op::Cos: return sin_or_cos(x[0], op);
+    case Op::Tanh: return tanh(x[0]);
+    case Op::Erf: return erf(x[0]);
+    case Op::Sigmoid: return sigmoid(x[0]);
+    case Op::Rsqrt: return approximate(llvm::Intrinsic::nvvm_rsqrt_approx_f, x[0]);
+    case Op::Input:
+    case Op::Constant:
+    case Op::Iota:
+    case Op::Neg:
+    case Op::Abs:
+    case Op::Sign:
+    case Op::Floor:
+    case Op::Ceil:
+    case Op::Round:
+    case Op::Trunc:
+    case Op::Sqrt:
+    case Op::Not:
+    case Op::Cbrt:
+    case Op::Tan:
+    case Op::Asin:
+    case Op::Acos:
+    case Op::Atan:
+    case Op::Sinh:
+    case Op::Cosh:
+    case Op::Asinh:
+    case Op::Acosh:
+    case Op::Atanh:
+    case Op::Erfc:
+    case Op::Erfinv:
+    case Op::Lgamma:
+    case Op::Digamma:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Div:
+    case Op::FloorDiv:
+    case Op::Mod:
+    case Op::Rem:
+    case Op::Pow:
+    case Op::Min:
+    case Op::Max:
+    case Op::Atan2:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::Shl:
+    case Op::Shr:
+    case Op::Eq:
+    case Op::Ne:
+    case Op::Lt:
+    case Op::Le:
+    case Op::Gt:
+    case Op::Ge:
+    case Op::IsNan:
+    case Op::IsInf:
+    case Op::IsFinite:
+    case Op::Fma:
+    case Op::Select:
+    case Op::Cast:
+    case Op::CastSat:
+    case Op::Bitcast:
+    case Op::Broadcast:
+    case Op::Reshape:
+    case Op::Transpose:
+    case Op::Slice:
+    case Op::Flip:
+    case Op::Pad:
+    case Op::Concat:
+    case Op::Gather:
+    case Op::Sum:
+    case Op::Prod:
+    case Op::ReduceMax:
+    case Op::ReduceMin:
+    case Op::Any:
+    case Op::All:
+    case Op::ArgMax:
+    case Op::ArgMin:
+    case Op::Extern:
+    case Op::ExternResult: break;
   }
+  return std::nullopt;
 }
 
 }  // namespace fuse

@@ -41,9 +41,7 @@ Num exp_tail(Num r) {
           1 / 362880.0, 1 / 40320.0, 1 / 5040.0, 1 / 720.0, 1 / 120.0, 1 / 24.0, 1 / 6.0, 0.5});
 }
 
-Num remainder_of_exp(Num x, Num k) {
-  return fma(k, -kLn2Low, fma(k, -kLn2, x));
-}
+Num remainder_of_exp(Num x, Num k) { return fma(k, -kLn2Low, fma(k, -kLn2, x)); }
 
 /// 2 atanh(s) / s - 2 over s^2, for s^2 <= 0.0295.
 Num log_tail(Num z) {
@@ -224,65 +222,94 @@ Num pow(Num x, Num y) {
 
 Num math_f64(Op op, const std::vector<Num> &x) {
   switch (op) {
-    case Op::Rsqrt:
-      return 1 / sqrt(x[0]);
-    case Op::Cbrt:
-      return math64::cbrt(x[0]);
-    case Op::Exp:
-      return math64::exp(x[0]);
-    case Op::Exp2:
-      return math64::exp2(x[0]);
-    case Op::Expm1:
-      return math64::expm1(x[0]);
-    case Op::Log:
-      return math64::log(x[0]);
-    case Op::Log2:
-      return math64::log2(x[0]);
-    case Op::Log1p:
-      return math64::log1p(x[0]);
-    case Op::Sin:
-      return math64::sin(x[0]);
-    case Op::Cos:
-      return math64::cos(x[0]);
-    case Op::Tan:
-      return math64::tan(x[0]);
-    case Op::Asin:
-      return math64::asin(x[0]);
-    case Op::Acos:
-      return math64::acos(x[0]);
-    case Op::Atan:
-      return math64::atan(x[0]);
-    case Op::Sinh:
-      return math64::sinh(x[0]);
-    case Op::Cosh:
-      return math64::cosh(x[0]);
-    case Op::Tanh:
-      return math64::tanh(x[0]);
-    case Op::Asinh:
-      return math64::asinh(x[0]);
-    case Op::Acosh:
-      return math64::acosh(x[0]);
-    case Op::Atanh:
-      return math64::atanh(x[0]);
-    case Op::Erf:
-      return math64::erf(x[0]);
-    case Op::Erfc:
-      return math64::erfc(x[0]);
-    case Op::Erfinv:
-      return math64::erfinv(x[0]);
-    case Op::Lgamma:
-      return math64::lgamma(x[0]);
-    case Op::Digamma:
-      return math64::digamma(x[0]);
-    case Op::Sigmoid:
-      return math64::sigmoid(x[0]);
-    case Op::Pow:
-      return math64::pow(x[0], x[1]);
-    case Op::Atan2:
-      return math64::atan2(x[0], x[1]);
-    default:
-      fail(ErrorCode::Internal, "{} is not an inexact function", info(op).text);
+    case Op::Rsqrt: return 1 / sqrt(x[0]);
+    case Op::Cbrt: return math64::cbrt(x[0]);
+    case Op::Exp: return math64::exp(x[0]);
+    case Op::Exp2: return math64::exp2(x[0]);
+    case Op::Expm1: return math64::expm1(x[0]);
+    case Op::Log: return math64::log(x[0]);
+    case Op::Log2: return math64::log2(x[0]);
+    case Op::Log1p: return math64::log1p(x[0]);
+    case Op::Sin: return math64::sin(x[0]);
+    case Op::Cos: return math64::cos(x[0]);
+    case Op::Tan: return math64::tan(x[0]);
+    case Op::Asin: return math64::asin(x[0]);
+    case Op::Acos: return math64::acos(x[0]);
+    case Op::Atan: return math64::atan(x[0]);
+    case Op::Sinh: return math64::sinh(x[0]);
+    case Op::Cosh: return math64::cosh(x[0]);
+    case Op::Tanh: return math64::tanh(x[0]);
+    case Op::Asinh: return math64::asinh(x[0]);
+    case Op::Acosh: return math64::acosh(x[0]);
+    case Op::Atanh: return math64::atanh(x[0]);
+    case Op::Erf: return math64::erf(x[0]);
+    case Op::Erfc: return math64::erfc(x[0]);
+    case Op::Erfinv: return math64::erfinv(x[0]);
+    case Op::Lgamma: return math64::lgamma(x[0]);
+    case Op::Digamma: return math64::digamma(x[0]);
+    case Op::Sigmoid: return math64::sigmoid(x[0]);
+    case Op::Pow: return math64::pow(x[0], x[1]);
+    case Op::Atan2: return math64::atan2(x[0], x[1]);
+    case Op::Input:
+    case Op::Constant:
+    case Op::Iota:
+    case Op::Neg:
+    case Op::Abs:
+    case Op::Sign:
+    case Op::Floor:
+    case Op::Ceil:
+    case Op::Round:
+    case Op::Trunc:
+    case Op::Sqrt:
+    case Op::Not:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Div:
+    case Op::FloorDiv:
+    case Op::Mod:
+    case Op::Rem:
+    case Op::Min:
+    case Op::Max:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::Shl:
+    case Op::Shr:
+    case Op::Eq:
+    case Op::Ne:
+    case Op::Lt:
+    case Op::Le:
+    case Op::Gt:
+    case Op::Ge:
+    case Op::IsNan:
+    case Op::IsInf:
+    case Op::IsFinite:
+    case Op::Fma:
+    case Op::Select:
+    case Op::Cast:
+    case Op::CastSat:
+    case Op::Bitcast:
+    case Op::Broadcast:
+    case Op::Reshape:
+    case Op::Transpose:
+    case Op::Slice:
+    case Op::Flip:
+    case Op::Pad:
+    case Op::Concat:
+    case Op::Gather:
+    case Op::Sum:
+    case Op::Prod:
+    case Op::ReduceMax:
+    case Op::ReduceMin:
+    case Op::Any:
+    case Op::All:
+    case Op::ArgMax:
+    case Op::ArgMin:
+    case Op::Extern:
+    case Op::ExternResult: break;
   }
+  fail(ErrorCode::Internal, "{} is not an inexact function", info(op).text);
 }
 
 }  // namespace fuse

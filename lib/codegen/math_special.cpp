@@ -90,9 +90,7 @@ Num lgamma_large(Num x) {
   return (x - 0.5) * (log(x) - 1) + (kConstant + series / x);
 }
 
-Num lgamma_positive(Num x) {
-  return select(x < 8, lgamma_small(x), lgamma_large(x));
-}
+Num lgamma_positive(Num x) { return select(x < 8, lgamma_small(x), lgamma_large(x)); }
 
 /// The recurrence up to 10, then the asymptotic series.
 Num digamma_positive(Num x) {

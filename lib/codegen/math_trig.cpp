@@ -158,26 +158,18 @@ Num asin_small(Num s, Num z) {
 
 }  // namespace
 
-Num sin(Num x) {
-  return select(x == 0, x, sin_of(reduce(x)));
-}
+Num sin(Num x) { return select(x == 0, x, sin_of(reduce(x))); }
 
-Num cos(Num x) {
-  return sin_of(next_quadrant(reduce(x)));
-}
+Num cos(Num x) { return sin_of(next_quadrant(reduce(x))); }
 
 Num tan(Num x) {
   Reduced r = reduce(x);
   return select(x == 0, x, sin_of(r) / sin_of(next_quadrant(r)));
 }
 
-Num sin_pi(Num x) {
-  return sin_of(reduce_pi(x));
-}
+Num sin_pi(Num x) { return sin_of(reduce_pi(x)); }
 
-Num cos_pi(Num x) {
-  return sin_of(next_quadrant(reduce_pi(x)));
-}
+Num cos_pi(Num x) { return sin_of(next_quadrant(reduce_pi(x))); }
 
 Num asin(Num x) {
   Num a = abs(x);

@@ -27,23 +27,15 @@ State MonoidOps::identity() {
   auto last = [&] { return b_.getInt64(INT64_MAX); };
   switch (monoid_) {
     case Monoid::Sum:
-    case Monoid::Any:
-      return {ops_.constant(t, 0)};
+    case Monoid::Any: return {ops_.constant(t, 0)};
     case Monoid::Prod:
-    case Monoid::All:
-      return {ops_.constant(t, 1)};
-    case Monoid::Max:
-      return {ops_.least(t)};
-    case Monoid::Min:
-      return {ops_.greatest(t)};
-    case Monoid::ArgMax:
-      return {ops_.least(t), last()};
-    case Monoid::ArgMin:
-      return {ops_.greatest(t), last()};
-    case Monoid::Welford:
-      return {ops_.constant(t, 0), ops_.constant(t, 0), ops_.constant(t, 0)};
-    case Monoid::Online:
-      return {ops_.constant(t, -kInfinity), ops_.constant(dtypes_[1], 0)};
+    case Monoid::All: return {ops_.constant(t, 1)};
+    case Monoid::Max: return {ops_.least(t)};
+    case Monoid::Min: return {ops_.greatest(t)};
+    case Monoid::ArgMax: return {ops_.least(t), last()};
+    case Monoid::ArgMin: return {ops_.greatest(t), last()};
+    case Monoid::Welford: return {ops_.constant(t, 0), ops_.constant(t, 0), ops_.constant(t, 0)};
+    case Monoid::Online: return {ops_.constant(t, -kInfinity), ops_.constant(dtypes_[1], 0)};
   }
   return {};
 }
@@ -51,25 +43,16 @@ State MonoidOps::identity() {
 State MonoidOps::combine(const State &left, const State &right) {
   auto simple = [&](Op op) -> State { return {emit(op, dtypes_[0], left[0], right[0])}; };
   switch (monoid_) {
-    case Monoid::Sum:
-      return simple(Op::Add);
-    case Monoid::Prod:
-      return simple(Op::Mul);
-    case Monoid::Max:
-      return simple(Op::Max);
-    case Monoid::Min:
-      return simple(Op::Min);
-    case Monoid::Any:
-      return simple(Op::Or);
-    case Monoid::All:
-      return simple(Op::And);
+    case Monoid::Sum: return simple(Op::Add);
+    case Monoid::Prod: return simple(Op::Mul);
+    case Monoid::Max: return simple(Op::Max);
+    case Monoid::Min: return simple(Op::Min);
+    case Monoid::Any: return simple(Op::Or);
+    case Monoid::All: return simple(Op::And);
     case Monoid::ArgMax:
-    case Monoid::ArgMin:
-      return combine_arg(left, right);
-    case Monoid::Welford:
-      return combine_welford(left, right);
-    case Monoid::Online:
-      return combine_online(left, right);
+    case Monoid::ArgMin: return combine_arg(left, right);
+    case Monoid::Welford: return combine_welford(left, right);
+    case Monoid::Online: return combine_online(left, right);
   }
   return {};
 }

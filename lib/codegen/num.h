@@ -80,8 +80,8 @@ inline Num copysign(Num x, Num sign) { return binary(llvm::Intrinsic::copysign, 
 inline Num min_number(Num x, double y) { return binary(llvm::Intrinsic::minnum, x, x.number(y)); }
 inline Num max_number(Num x, double y) { return binary(llvm::Intrinsic::maxnum, x, x.number(y)); }
 inline Num fma(Num a, Num b, Num c) {
-  return a.with(
-      a.builder().CreateIntrinsic(a.type(), llvm::Intrinsic::fma, {a.value(), b.value(), c.value()}));
+  return a.with(a.builder().CreateIntrinsic(a.type(), llvm::Intrinsic::fma,
+                                            {a.value(), b.value(), c.value()}));
 }
 inline Num fma(Num a, double b, Num c) { return fma(a, a.number(b), c); }
 inline Num fma(Num a, Num b, double c) { return fma(a, b, a.number(c)); }

@@ -16,30 +16,21 @@ namespace fuse {
 
 llvm::Type *type_of(DType dtype, llvm::LLVMContext &context) {
   switch (dtype) {
-    case DType::Bool:
-      return llvm::Type::getInt1Ty(context);
+    case DType::Bool: return llvm::Type::getInt1Ty(context);
     case DType::I8:
     case DType::U8:
     case DType::F8E4M3:
-    case DType::F8E5M2:
-      return llvm::Type::getInt8Ty(context);
+    case DType::F8E5M2: return llvm::Type::getInt8Ty(context);
     case DType::I16:
-    case DType::U16:
-      return llvm::Type::getInt16Ty(context);
+    case DType::U16: return llvm::Type::getInt16Ty(context);
     case DType::I32:
-    case DType::U32:
-      return llvm::Type::getInt32Ty(context);
+    case DType::U32: return llvm::Type::getInt32Ty(context);
     case DType::I64:
-    case DType::U64:
-      return llvm::Type::getInt64Ty(context);
-    case DType::F16:
-      return llvm::Type::getHalfTy(context);
-    case DType::BF16:
-      return llvm::Type::getBFloatTy(context);
-    case DType::F32:
-      return llvm::Type::getFloatTy(context);
-    case DType::F64:
-      return llvm::Type::getDoubleTy(context);
+    case DType::U64: return llvm::Type::getInt64Ty(context);
+    case DType::F16: return llvm::Type::getHalfTy(context);
+    case DType::BF16: return llvm::Type::getBFloatTy(context);
+    case DType::F32: return llvm::Type::getFloatTy(context);
+    case DType::F64: return llvm::Type::getDoubleTy(context);
   }
   return nullptr;
 }
@@ -142,25 +133,16 @@ Scalar Ops::compute(Op op, DType result, std::span<const Scalar> operands) {
 llvm::Value *Ops::emit_compare(Op op, DType dtype, llvm::Value *x, llvm::Value *y) {
   using P = llvm::CmpInst::Predicate;
   auto pick = [&](P of_float, P of_signed, P of_unsigned) {
-    P predicate = is_float(dtype)        ? of_float
-                  : is_signed_int(dtype) ? of_signed
-                                         : of_unsigned;
+    P predicate = is_float(dtype) ? of_float : is_signed_int(dtype) ? of_signed : of_unsigned;
     return b_.CreateCmp(predicate, x, y);
   };
-  switch (op) {
-    case Op::Eq:
-      return pick(P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ);
-    case Op::Ne:
-      return pick(P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE);
-    case Op::Lt:
-      return pick(P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT);
-    case Op::Le:
-      return pick(P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE);
-    case Op::Gt:
-      return pick(P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT);
-    default:  // Ge: the last comparison of ops.def
-      return pick(P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE);
-  }
+  if (op == Op::Eq) return pick(P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ);
+  if (op == Op::Ne) return pick(P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE);
+  if (op == Op::Lt) return pick(P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT);
+  if (op == Op::Le) return pick(P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE);
+  if (op == Op::Gt) return pick(P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT);
+  FUSE_CHECK(op == Op::Ge, "{} is not a comparison", info(op).text);
+  return pick(P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE);
 }
 
 llvm::Value *Ops::emit_test(Op op, DType dtype, llvm::Value *x) {
@@ -185,8 +167,8 @@ Scalar Ops::emit_fma_16(std::span<const Scalar> operands) {
   llvm::Value *product = b_.CreateFMul(a, b);
   llvm::Value *sum = b_.CreateFAdd(product, c);
   llvm::Value *shadow = b_.CreateFSub(sum, product);
-  llvm::Value *error = b_.CreateFAdd(b_.CreateFSub(product, b_.CreateFSub(sum, shadow)),
-                                     b_.CreateFSub(c, shadow));
+  llvm::Value *error =
+      b_.CreateFAdd(b_.CreateFSub(product, b_.CreateFSub(sum, shadow)), b_.CreateFSub(c, shadow));
   llvm::Value *bits = b_.CreateBitCast(sum, b_.getInt64Ty());
   llvm::Value *zero = llvm::ConstantFP::get(b_.getDoubleTy(), 0);
   llvm::Value *is_even = b_.CreateICmpEQ(b_.CreateAnd(bits, 1), b_.getInt64(0));
@@ -201,8 +183,8 @@ Scalar Ops::emit_fma_16(std::span<const Scalar> operands) {
 
 llvm::Value *Ops::emit_min_max(bool is_max, DType dtype, llvm::Value *x, llvm::Value *y) {
   if (is_float(dtype))
-    return b_.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum,
-                                    x, y);
+    return b_.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, x,
+                                    y);
   if (is_bool(dtype)) return is_max ? b_.CreateOr(x, y) : b_.CreateAnd(x, y);
   llvm::Intrinsic::ID of_signed = is_max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin;
   llvm::Intrinsic::ID of_unsigned = is_max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin;
@@ -242,48 +224,100 @@ llvm::Value *Ops::emit_float(Op op, DType dtype, const Values &x) {
   };
   llvm::Value *zero = llvm::ConstantFP::get(x[0]->getType(), 0);
   switch (op) {
-    case Op::Neg:
-      return b_.CreateFNeg(x[0]);
-    case Op::Abs:
-      return unary(llvm::Intrinsic::fabs);
+    case Op::Neg: return b_.CreateFNeg(x[0]);
+    case Op::Abs: return unary(llvm::Intrinsic::fabs);
     case Op::Sign: {
       llvm::Value *negative = b_.CreateSelect(b_.CreateFCmpOLT(x[0], zero),
                                               llvm::ConstantFP::get(x[0]->getType(), -1), x[0]);
       return b_.CreateSelect(b_.CreateFCmpOGT(x[0], zero),
                              llvm::ConstantFP::get(x[0]->getType(), 1), negative);
     }
-    case Op::Floor:
-      return unary(llvm::Intrinsic::floor);
-    case Op::Ceil:
-      return unary(llvm::Intrinsic::ceil);
-    case Op::Round:
-      return unary(llvm::Intrinsic::roundeven);
-    case Op::Trunc:
-      return unary(llvm::Intrinsic::trunc);
-    case Op::Sqrt:
-      return unary(llvm::Intrinsic::sqrt);
-    case Op::Add:
-      return b_.CreateFAdd(x[0], x[1]);
-    case Op::Sub:
-      return b_.CreateFSub(x[0], x[1]);
-    case Op::Mul:
-      return b_.CreateFMul(x[0], x[1]);
-    case Op::Div:
-      return b_.CreateFDiv(x[0], x[1]);
-    case Op::FloorDiv:
-      return emit_floor_divide(x[0], x[1]);
-    case Op::Mod:
-      return emit_float_mod(x[0], x[1]);
-    case Op::Rem:
-      return emit_fmod(b_, x[0], x[1]);
+    case Op::Floor: return unary(llvm::Intrinsic::floor);
+    case Op::Ceil: return unary(llvm::Intrinsic::ceil);
+    case Op::Round: return unary(llvm::Intrinsic::roundeven);
+    case Op::Trunc: return unary(llvm::Intrinsic::trunc);
+    case Op::Sqrt: return unary(llvm::Intrinsic::sqrt);
+    case Op::Add: return b_.CreateFAdd(x[0], x[1]);
+    case Op::Sub: return b_.CreateFSub(x[0], x[1]);
+    case Op::Mul: return b_.CreateFMul(x[0], x[1]);
+    case Op::Div: return b_.CreateFDiv(x[0], x[1]);
+    case Op::FloorDiv: return emit_floor_divide(x[0], x[1]);
+    case Op::Mod: return emit_float_mod(x[0], x[1]);
+    case Op::Rem: return emit_fmod(b_, x[0], x[1]);
     case Op::Min:
-    case Op::Max:
-      return emit_min_max(op == Op::Max, dtype, x[0], x[1]);
+    case Op::Max: return emit_min_max(op == Op::Max, dtype, x[0], x[1]);
     case Op::Fma:
       return b_.CreateIntrinsic(x[0]->getType(), llvm::Intrinsic::fma, {x[0], x[1], x[2]});
-    default:
-      fail(ErrorCode::Internal, "{} is not an exact float operation", info(op).text);
+    case Op::Input:
+    case Op::Constant:
+    case Op::Iota:
+    case Op::Not:
+    case Op::Rsqrt:
+    case Op::Cbrt:
+    case Op::Exp:
+    case Op::Exp2:
+    case Op::Expm1:
+    case Op::Log:
+    case Op::Log2:
+    case Op::Log1p:
+    case Op::Sin:
+    case Op::Cos:
+    case Op::Tan:
+    case Op::Asin:
+    case Op::Acos:
+    case Op::Atan:
+    case Op::Sinh:
+    case Op::Cosh:
+    case Op::Tanh:
+    case Op::Asinh:
+    case Op::Acosh:
+    case Op::Atanh:
+    case Op::Erf:
+    case Op::Erfc:
+    case Op::Erfinv:
+    case Op::Lgamma:
+    case Op::Digamma:
+    case Op::Sigmoid:
+    case Op::Pow:
+    case Op::Atan2:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::Shl:
+    case Op::Shr:
+    case Op::Eq:
+    case Op::Ne:
+    case Op::Lt:
+    case Op::Le:
+    case Op::Gt:
+    case Op::Ge:
+    case Op::IsNan:
+    case Op::IsInf:
+    case Op::IsFinite:
+    case Op::Select:
+    case Op::Cast:
+    case Op::CastSat:
+    case Op::Bitcast:
+    case Op::Broadcast:
+    case Op::Reshape:
+    case Op::Transpose:
+    case Op::Slice:
+    case Op::Flip:
+    case Op::Pad:
+    case Op::Concat:
+    case Op::Gather:
+    case Op::Sum:
+    case Op::Prod:
+    case Op::ReduceMax:
+    case Op::ReduceMin:
+    case Op::Any:
+    case Op::All:
+    case Op::ArgMax:
+    case Op::ArgMin:
+    case Op::Extern:
+    case Op::ExternResult: break;
   }
+  fail(ErrorCode::Internal, "{} is not an exact float operation", info(op).text);
 }
 
 }  // namespace fuse

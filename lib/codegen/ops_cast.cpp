@@ -1,7 +1,8 @@
 // Conversions: each rounds once, to nearest even; float to integer saturates and NaN gives 0.
 //
 // Where the machine would round twice (f64 or 64-bit integers to 16 and 8 bits) the first step
-// rounds to odd: that keeps enough of the value for the second to decide as if it were the only one.
+// rounds to odd: that keeps enough of the value for the second to decide as if it were the only
+// one.
 #include "codegen/ops.h"
 #include "ir/format.h"
 
@@ -11,16 +12,11 @@ namespace {
 
 double largest_finite_of(DType dtype) {
   switch (dtype) {
-    case DType::F8E4M3:
-      return 448;
-    case DType::F8E5M2:
-      return 57344;
-    case DType::F16:
-      return 65504;
-    case DType::BF16:
-      return 0x1.fep127;
-    default:
-      return dtype == DType::F32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
+    case DType::F8E4M3: return 448;
+    case DType::F8E5M2: return 57344;
+    case DType::F16: return 65504;
+    case DType::BF16: return 0x1.fep127;
+    default: return dtype == DType::F32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
   }
 }
 
@@ -105,8 +101,7 @@ llvm::Value *Ops::int64_to_f64_odd(llvm::Value *x, bool is_signed) {
   llvm::Value *folded = b_.CreateOr(b_.CreateAnd(size, ~kBeyond),
                                     b_.CreateShl(b_.CreateZExt(rest, b_.getInt64Ty()), 11));
   llvm::Value *is_large = b_.CreateICmpNE(b_.CreateLShr(size, 53), zero);
-  llvm::Value *number =
-      b_.CreateUIToFP(b_.CreateSelect(is_large, folded, size), b_.getDoubleTy());
+  llvm::Value *number = b_.CreateUIToFP(b_.CreateSelect(is_large, folded, size), b_.getDoubleTy());
   return b_.CreateSelect(negative, b_.CreateFNeg(number), number);
 }
 
@@ -164,8 +159,8 @@ llvm::Value *Ops::f32_to_f8(llvm::Value *x, DType to) {
   llvm::Type *f32 = b_.getFloatTy(), *i32 = b_.getInt32Ty();
   llvm::Value *size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
   llvm::Value *bits = b_.CreateBitCast(size, i32);
-  llvm::Value *half = b_.CreateAdd(b_.CreateAnd(b_.CreateLShr(bits, drop), 1),
-                                   b_.getInt32((1U << (drop - 1)) - 1));
+  llvm::Value *half =
+      b_.CreateAdd(b_.CreateAnd(b_.CreateLShr(bits, drop), 1), b_.getInt32((1U << (drop - 1)) - 1));
   llvm::Value *normal = b_.CreateLShr(b_.CreateAdd(bits, half), drop);
   normal = b_.CreateSub(normal, b_.getInt32(rebias));
   llvm::Value *offset = llvm::ConstantFP::get(f32, unit);
@@ -183,12 +178,11 @@ llvm::Value *Ops::f32_to_f8(llvm::Value *x, DType to) {
 llvm::Value *Ops::f8_to_f32(llvm::Value *x, DType from) {
   llvm::Type *f32 = b_.getFloatTy();
   llvm::Value *bits = b_.CreateShl(b_.CreateZExt(x, b_.getInt16Ty()), 8);
-  if (from == DType::F8E5M2)
-    return b_.CreateFPExt(b_.CreateBitCast(bits, b_.getHalfTy()), f32);
+  if (from == DType::F8E5M2) return b_.CreateFPExt(b_.CreateBitCast(bits, b_.getHalfTy()), f32);
   llvm::Value *sign = b_.CreateAnd(bits, 0x8000);
   llvm::Value *digits = b_.CreateAnd(b_.CreateLShr(bits, 1), 0x3f80);
-  llvm::Value *scaled = b_.CreateFPExt(
-      b_.CreateBitCast(b_.CreateOr(sign, digits), b_.getHalfTy()), f32);
+  llvm::Value *scaled =
+      b_.CreateFPExt(b_.CreateBitCast(b_.CreateOr(sign, digits), b_.getHalfTy()), f32);
   llvm::Value *value = b_.CreateFMul(scaled, llvm::ConstantFP::get(f32, 256));
   llvm::Value *is_nan = b_.CreateICmpEQ(digits, b_.getInt16(0x3f80));
   return b_.CreateSelect(is_nan, llvm::ConstantFP::getNaN(f32), value);

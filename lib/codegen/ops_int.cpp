@@ -58,16 +58,15 @@ llvm::Value *Ops::emit_power(DType dtype, llvm::Value *x, llvm::Value *y) {
   if (!is_signed_int(dtype)) return emit_int_power(b_, x, y);
   llvm::Value *inverse = b_.CreateICmpSLT(y, zero);
   llvm::Value *power = emit_int_power(b_, x, b_.CreateSelect(inverse, b_.CreateNeg(y), y));
-  llvm::Value *is_unit =
-      b_.CreateOr(b_.CreateICmpEQ(x, one), b_.CreateICmpEQ(x, llvm::ConstantInt::getSigned(type, -1)));
+  llvm::Value *is_unit = b_.CreateOr(b_.CreateICmpEQ(x, one),
+                                     b_.CreateICmpEQ(x, llvm::ConstantInt::getSigned(type, -1)));
   return b_.CreateSelect(b_.CreateAnd(inverse, b_.CreateNot(is_unit)), zero, power);
 }
 
 llvm::Value *Ops::emit_int(Op op, DType dtype, const Values &x) {
   llvm::Value *zero = llvm::ConstantInt::get(x[0]->getType(), 0);
   switch (op) {
-    case Op::Neg:
-      return b_.CreateNeg(x[0]);
+    case Op::Neg: return b_.CreateNeg(x[0]);
     case Op::Abs: {
       if (!is_signed_int(dtype)) return x[0];
       return b_.CreateSelect(b_.CreateICmpSLT(x[0], zero), b_.CreateNeg(x[0]), x[0]);
@@ -77,37 +76,92 @@ llvm::Value *Ops::emit_int(Op op, DType dtype, const Values &x) {
       if (!is_signed_int(dtype)) return some;
       return b_.CreateSelect(b_.CreateICmpSLT(x[0], zero), constant(dtype, -1), some);
     }
-    case Op::Not:
-      return b_.CreateNot(x[0]);
-    case Op::Add:
-      return b_.CreateAdd(x[0], x[1]);
-    case Op::Sub:
-      return b_.CreateSub(x[0], x[1]);
-    case Op::Mul:
-      return b_.CreateMul(x[0], x[1]);
-    case Op::Div:
-      return emit_divide(dtype, x[0], x[1]);
+    case Op::Not: return b_.CreateNot(x[0]);
+    case Op::Add: return b_.CreateAdd(x[0], x[1]);
+    case Op::Sub: return b_.CreateSub(x[0], x[1]);
+    case Op::Mul: return b_.CreateMul(x[0], x[1]);
+    case Op::Div: return emit_divide(dtype, x[0], x[1]);
     case Op::FloorDiv:
     case Op::Mod:
-    case Op::Rem:
-      return emit_remainder(op, dtype, x[0], x[1]);
-    case Op::Pow:
-      return emit_power(dtype, x[0], x[1]);
+    case Op::Rem: return emit_remainder(op, dtype, x[0], x[1]);
+    case Op::Pow: return emit_power(dtype, x[0], x[1]);
     case Op::Min:
-    case Op::Max:
-      return emit_min_max(op == Op::Max, dtype, x[0], x[1]);
-    case Op::And:
-      return b_.CreateAnd(x[0], x[1]);
-    case Op::Or:
-      return b_.CreateOr(x[0], x[1]);
-    case Op::Xor:
-      return b_.CreateXor(x[0], x[1]);
+    case Op::Max: return emit_min_max(op == Op::Max, dtype, x[0], x[1]);
+    case Op::And: return b_.CreateAnd(x[0], x[1]);
+    case Op::Or: return b_.CreateOr(x[0], x[1]);
+    case Op::Xor: return b_.CreateXor(x[0], x[1]);
     case Op::Shl:
-    case Op::Shr:
-      return emit_shift(op, dtype, x[0], x[1]);
-    default:
-      fail(ErrorCode::Unsupported, "{} of {} cannot be emitted", info(op).text, to_string(dtype));
+    case Op::Shr: return emit_shift(op, dtype, x[0], x[1]);
+    case Op::Input:
+    case Op::Constant:
+    case Op::Iota:
+    case Op::Floor:
+    case Op::Ceil:
+    case Op::Round:
+    case Op::Trunc:
+    case Op::Sqrt:
+    case Op::Rsqrt:
+    case Op::Cbrt:
+    case Op::Exp:
+    case Op::Exp2:
+    case Op::Expm1:
+    case Op::Log:
+    case Op::Log2:
+    case Op::Log1p:
+    case Op::Sin:
+    case Op::Cos:
+    case Op::Tan:
+    case Op::Asin:
+    case Op::Acos:
+    case Op::Atan:
+    case Op::Sinh:
+    case Op::Cosh:
+    case Op::Tanh:
+    case Op::Asinh:
+    case Op::Acosh:
+    case Op::Atanh:
+    case Op::Erf:
+    case Op::Erfc:
+    case Op::Erfinv:
+    case Op::Lgamma:
+    case Op::Digamma:
+    case Op::Sigmoid:
+    case Op::Atan2:
+    case Op::Eq:
+    case Op::Ne:
+    case Op::Lt:
+    case Op::Le:
+    case Op::Gt:
+    case Op::Ge:
+    case Op::IsNan:
+    case Op::IsInf:
+    case Op::IsFinite:
+    case Op::Fma:
+    case Op::Select:
+    case Op::Cast:
+    case Op::CastSat:
+    case Op::Bitcast:
+    case Op::Broadcast:
+    case Op::Reshape:
+    case Op::Transpose:
+    case Op::Slice:
+    case Op::Flip:
+    case Op::Pad:
+    case Op::Concat:
+    case Op::Gather:
+    case Op::Sum:
+    case Op::Prod:
+    case Op::ReduceMax:
+    case Op::ReduceMin:
+    case Op::Any:
+    case Op::All:
+    case Op::ArgMax:
+    case Op::ArgMin:
+    case Op::Extern:
+    case Op::ExternResult: break;
   }
+  fail(ErrorCode::Internal, "{} of {} is not an integer operation", info(op).text,
+       to_string(dtype));
 }
 
 }  // namespace fuse

@@ -38,8 +38,8 @@ void StateArray::store(const std::vector<State> &states, llvm::Value *entry) {
         b_.CreateStore(states[s][c], address(region_, c, s, entry, 0));
 }
 
-State StateArray::load(llvm::Value *region, const State &own, std::size_t slot,
-                       llvm::Value *entry, std::int64_t offset) {
+State StateArray::load(llvm::Value *region, const State &own, std::size_t slot, llvm::Value *entry,
+                       std::int64_t offset) {
   State state = own;
   for (std::size_t c = 0; c < state.size(); ++c)
     if (!llvm::isa<llvm::Constant>(own[c]))

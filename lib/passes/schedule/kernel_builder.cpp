@@ -62,10 +62,10 @@ class Assembler {
   TensorRef add_buffer(NodeId node, const MemoryLayout &layout, BufferRole role) {
     Kernel &k = built_.kernel;
     auto id = static_cast<BufferId>(k.buffers.size());
-    std::vector<Index> shape = layout.is_scalar ? std::vector<Index>{} : extents_of(g_.shape(node));
+    std::vector<Index> shape = layout.is_scalar ? std::vector<Index>{} : extents_of(layout.shape);
     k.buffers.push_back({layout.name, g_.dtype(node), shape,
                          layout.is_scalar ? BufferRole::Scalar : role, layout.alignment, false});
-    return {id, g_.shape(node), layout.strided, layout.name};
+    return {id, layout.shape, layout.strided, layout.name};
   }
 
   void add_tensors() {

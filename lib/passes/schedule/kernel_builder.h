@@ -25,6 +25,7 @@ struct BuiltKernel {
 /// How a node lies in memory, decided by the program: names, strides, alignment.
 struct MemoryLayout {
   std::string name;
+  Shape shape;  // the node's, or a reshape of it
   bool strided = false;
   bool is_scalar = false;
   int alignment = 16;
