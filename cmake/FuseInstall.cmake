@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 set(FUSE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/fusejit)
-install(TARGETS fusejit EXPORT fusejit FILE_SET HEADERS)
+install(TARGETS fusejit EXPORT fusejit FILE_SET HEADERS FILE_SET tables)
 install(EXPORT fusejit NAMESPACE fusejit:: DESTINATION ${FUSE_PACKAGE_DIR}
   FILE fusejitTargets.cmake)
 
@@ -15,6 +15,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/fusejitConfigVersion.cmak
 install(FILES ${PROJECT_BINARY_DIR}/fusejitConfig.cmake
   ${PROJECT_BINARY_DIR}/fusejitConfigVersion.cmake DESTINATION ${FUSE_PACKAGE_DIR})
 
+# Relative to the file itself, so that an installed tree may be moved.
+file(RELATIVE_PATH FUSE_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/fusejit.pc.in ${PROJECT_BINARY_DIR}/fusejit.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/fusejit.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -12,6 +12,7 @@ import sys
 
 MAX_FILE, MAX_FUNCTION, MAX_MEDIAN, MAX_COLUMNS = 400, 60, 12, 100
 OPENS_FUNCTION = re.compile(r"\)( const)?( noexcept)?( override)?( -> .*)? \{$")
+LAMBDA = re.compile(r"\[[^\]]*\]\s*(?:\(|\{)")
 NO_FUNCTION = re.compile(r"^\s*(?:for|if|while|switch|\}|case|do\b|#|//)")
 
 
@@ -36,8 +37,9 @@ def functions(lines):
     closing brace at the indent of the head."""
     i = 0
     while i < len(lines):
-        head = head_of(lines, i) if OPENS_FUNCTION.search(lines[i]) else i
-        if head == i and not OPENS_FUNCTION.search(lines[i]) or NO_FUNCTION.search(lines[head]):
+        opens = OPENS_FUNCTION.search(lines[i]) and not LAMBDA.search(lines[i])
+        head = head_of(lines, i) if opens else i
+        if not opens or NO_FUNCTION.search(lines[head]):
             i += 1
             continue
         indent = re.match(" *", lines[head]).group()

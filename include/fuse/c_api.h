@@ -90,9 +90,9 @@ FUSE_C_API fuse_status fuse_launch(const fuse_executable *executable, struct CUs
  * addresses divide 16. Each argument of the call is the address of a tensor, or of a scalar. */
 FUSE_C_API fuse_status fuse_bind(const fuse_executable *executable, const int64_t *dims,
                                  size_t num_dims, fuse_launcher **launcher);
-FUSE_C_API fuse_status fuse_launcher_call(const fuse_launcher *launcher,
-                                          struct CUstream_st *stream, const void *const *arguments,
-                                          size_t count, const fuse_workspace *workspace);
+FUSE_C_API fuse_status fuse_launcher_call(const fuse_launcher *launcher, struct CUstream_st *stream,
+                                          const void *const *arguments, size_t count,
+                                          const fuse_workspace *workspace);
 FUSE_C_API void fuse_launcher_free(fuse_launcher *launcher);
 
 FUSE_C_API size_t fuse_num_inputs(const fuse_executable *executable);

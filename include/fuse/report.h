@@ -20,15 +20,15 @@ struct Decision {
 struct KernelReport {
   std::string name;
   double predicted_us = 0;
-  std::string bound;        ///< the pipe that binds: "hbm", "mufu", "fma", ...
-  std::int64_t bytes = 0;   ///< of the buffers it reads and writes, each counted once
-  std::uint64_t grid = 0;   ///< blocks
-  int threads = 0;          ///< per block
-  int registers = -1;       ///< per thread; -1: not loaded on a device
-  int spills = -1;          ///< bytes of local memory per thread; -1: not loaded on a device
-  int blocks_per_sm = -1;   ///< resident; -1: not loaded on a device
-  std::string text;         ///< the kernel in its text format
-  std::string llvm;         ///< after optimisation
+  std::string bound;       ///< the pipe that binds: "hbm", "mufu", "fma", ...
+  std::int64_t bytes = 0;  ///< of the buffers it reads and writes, each counted once
+  std::uint64_t grid = 0;  ///< blocks
+  int threads = 0;         ///< per block
+  int registers = -1;      ///< per thread; -1: not loaded on a device
+  int spills = -1;         ///< bytes of local memory per thread; -1: not loaded on a device
+  int blocks_per_sm = -1;  ///< resident; -1: not loaded on a device
+  std::string text;        ///< the kernel in its text format
+  std::string llvm;        ///< after optimisation
   std::string ptx;
 };
 

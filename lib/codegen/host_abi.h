@@ -36,9 +36,7 @@ constexpr std::uint32_t call_word(Collective collective, std::uint32_t site) {
 constexpr Collective collective_of(std::uint32_t call) {
   return static_cast<Collective>(call & 15);
 }
-constexpr std::uint32_t site_of(std::uint32_t call) {
-  return call >> 4;
-}
+constexpr std::uint32_t site_of(std::uint32_t call) { return call >> 4; }
 
 /// Requests of a warp by lane. Generated code is handed the address of its lane's call word; the
 /// other fields are at fixed distances from it.

@@ -8,25 +8,13 @@ namespace fuse {
 
 namespace {
 
-float round_once(double value) {
-  return static_cast<float>(value);
-}
+float round_once(double value) { return static_cast<float>(value); }
 
-float emulate_ex2(float x) {
-  return round_once(std::exp2(static_cast<double>(x)));
-}
-float emulate_lg2(float x) {
-  return round_once(std::log2(static_cast<double>(x)));
-}
-float emulate_sin(float x) {
-  return round_once(std::sin(static_cast<double>(x)));
-}
-float emulate_cos(float x) {
-  return round_once(std::cos(static_cast<double>(x)));
-}
-float emulate_tanh(float x) {
-  return round_once(std::tanh(static_cast<double>(x)));
-}
+float emulate_ex2(float x) { return round_once(std::exp2(static_cast<double>(x))); }
+float emulate_lg2(float x) { return round_once(std::log2(static_cast<double>(x))); }
+float emulate_sin(float x) { return round_once(std::sin(static_cast<double>(x))); }
+float emulate_cos(float x) { return round_once(std::cos(static_cast<double>(x))); }
+float emulate_tanh(float x) { return round_once(std::tanh(static_cast<double>(x))); }
 
 const HostFunction kFunctions[] = {
     {"fuse.host.ex2", reinterpret_cast<void *>(emulate_ex2)},
@@ -38,8 +26,6 @@ const HostFunction kFunctions[] = {
 
 }  // namespace
 
-HostFunctions host_functions() {
-  return {std::begin(kFunctions), std::end(kFunctions)};
-}
+HostFunctions host_functions() { return {std::begin(kFunctions), std::end(kFunctions)}; }
 
 }  // namespace fuse

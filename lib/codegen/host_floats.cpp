@@ -201,22 +201,16 @@ Value *Expander::replacement(Instruction &instruction) {
   Type *type = instruction.getType();
   auto operand = [&](unsigned i) { return instruction.getOperand(i); };
   switch (instruction.getOpcode()) {
-    case Instruction::FPExt:
-      return to_wide(operand(0), type);
-    case Instruction::FPTrunc:
-      return from_wide(operand(0), type);
+    case Instruction::FPExt: return to_wide(operand(0), type);
+    case Instruction::FPTrunc: return from_wide(operand(0), type);
     case Instruction::SIToFP:
-    case Instruction::UIToFP:
-      return from_int(cast<CastInst>(instruction));
-    case Instruction::FPToSI:
-      return b_.CreateFPToSI(to_f32(operand(0)), type);
-    case Instruction::FPToUI:
-      return b_.CreateFPToUI(to_f32(operand(0)), type);
+    case Instruction::UIToFP: return from_int(cast<CastInst>(instruction));
+    case Instruction::FPToSI: return b_.CreateFPToSI(to_f32(operand(0)), type);
+    case Instruction::FPToUI: return b_.CreateFPToUI(to_f32(operand(0)), type);
     case Instruction::FCmp:
       return b_.CreateFCmp(cast<FCmpInst>(instruction).getPredicate(), to_f32(operand(0)),
                            to_f32(operand(1)));
-    case Instruction::FNeg:
-      return from_f32(b_.CreateFNeg(to_f32(operand(0))), type);
+    case Instruction::FNeg: return from_f32(b_.CreateFNeg(to_f32(operand(0))), type);
     case Instruction::FAdd:
     case Instruction::FSub:
     case Instruction::FMul:
@@ -228,8 +222,7 @@ Value *Expander::replacement(Instruction &instruction) {
     case Instruction::Call:
       if (auto *call = dyn_cast<IntrinsicInst>(&instruction)) return intrinsic(*call);
       return nullptr;
-    default:
-      return nullptr;  // a move
+    default: return nullptr;  // a move
   }
 }
 

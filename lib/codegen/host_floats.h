@@ -11,4 +11,8 @@ namespace fuse {
 
 void expand_16bit_floats(llvm::Function &function);
 
+/// Turns the moves that are left into moves of i16: without instructions for bfloat, x86 code
+/// generation would widen and round values that cross blocks, through a library function.
+void move_16bit_floats_as_integers(llvm::Function &function);
+
 }  // namespace fuse

@@ -20,40 +20,27 @@ using namespace llvm;
 
 std::optional<Collective> collective_for(Intrinsic::ID id) {
   switch (id) {
-    case Intrinsic::nvvm_barrier_cta_sync_aligned_all:
-      return Collective::BlockBarrier;
-    case Intrinsic::nvvm_bar_warp_sync:
-      return Collective::WarpBarrier;
+    case Intrinsic::nvvm_barrier_cta_sync_aligned_all: return Collective::BlockBarrier;
+    case Intrinsic::nvvm_bar_warp_sync: return Collective::WarpBarrier;
     case Intrinsic::nvvm_barrier_cluster_wait:
-    case Intrinsic::nvvm_barrier_cluster_wait_aligned:
-      return Collective::ClusterWait;
+    case Intrinsic::nvvm_barrier_cluster_wait_aligned: return Collective::ClusterWait;
     case Intrinsic::nvvm_shfl_sync_up_i32:
-    case Intrinsic::nvvm_shfl_sync_up_f32:
-      return Collective::ShuffleUp;
+    case Intrinsic::nvvm_shfl_sync_up_f32: return Collective::ShuffleUp;
     case Intrinsic::nvvm_shfl_sync_down_i32:
-    case Intrinsic::nvvm_shfl_sync_down_f32:
-      return Collective::ShuffleDown;
+    case Intrinsic::nvvm_shfl_sync_down_f32: return Collective::ShuffleDown;
     case Intrinsic::nvvm_shfl_sync_bfly_i32:
-    case Intrinsic::nvvm_shfl_sync_bfly_f32:
-      return Collective::ShuffleXor;
+    case Intrinsic::nvvm_shfl_sync_bfly_f32: return Collective::ShuffleXor;
     case Intrinsic::nvvm_shfl_sync_idx_i32:
-    case Intrinsic::nvvm_shfl_sync_idx_f32:
-      return Collective::ShuffleIndex;
-    case Intrinsic::nvvm_vote_all_sync:
-      return Collective::VoteAll;
-    case Intrinsic::nvvm_vote_any_sync:
-      return Collective::VoteAny;
-    case Intrinsic::nvvm_vote_ballot_sync:
-      return Collective::Ballot;
-    default:
-      return std::nullopt;
+    case Intrinsic::nvvm_shfl_sync_idx_f32: return Collective::ShuffleIndex;
+    case Intrinsic::nvvm_vote_all_sync: return Collective::VoteAll;
+    case Intrinsic::nvvm_vote_any_sync: return Collective::VoteAny;
+    case Intrinsic::nvvm_vote_ballot_sync: return Collective::Ballot;
+    default: return std::nullopt;
   }
 }
 
 /// Also where the call's type is no longer the function's: its pointers are flat already.
-Function *callee_of(const CallInst &call) {
-  return dyn_cast<Function>(call.getCalledOperand());
-}
+Function *callee_of(const CallInst &call) { return dyn_cast<Function>(call.getCalledOperand()); }
 
 class Lowering {
  public:
@@ -176,76 +163,51 @@ Value *Lowering::fence() {
   return nullptr;
 }
 
-Value *Lowering::warp_lane() {
-  return b_.CreateAnd(body_.thread(), kLanes - 1);
-}
+Value *Lowering::warp_lane() { return b_.CreateAnd(body_.thread(), kLanes - 1); }
 
 Value *Lowering::intrinsic(Intrinsic::ID id) {
   switch (id) {
-    case Intrinsic::nvvm_read_ptx_sreg_tid_x:
-      return body_.thread();
-    case Intrinsic::nvvm_read_ptx_sreg_laneid:
-      return warp_lane();
-    case Intrinsic::nvvm_read_ptx_sreg_ntid_x:
-      return field(offsetof(BlockContext, threads));
-    case Intrinsic::nvvm_read_ptx_sreg_ctaid_x:
-      return field(offsetof(BlockContext, block));
-    case Intrinsic::nvvm_read_ptx_sreg_nctaid_x:
-      return field(offsetof(BlockContext, grid));
-    case Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank:
-      return field(offsetof(BlockContext, rank));
+    case Intrinsic::nvvm_read_ptx_sreg_tid_x: return body_.thread();
+    case Intrinsic::nvvm_read_ptx_sreg_laneid: return warp_lane();
+    case Intrinsic::nvvm_read_ptx_sreg_ntid_x: return field(offsetof(BlockContext, threads));
+    case Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return field(offsetof(BlockContext, block));
+    case Intrinsic::nvvm_read_ptx_sreg_nctaid_x: return field(offsetof(BlockContext, grid));
+    case Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank: return field(offsetof(BlockContext, rank));
     case Intrinsic::nvvm_read_ptx_sreg_cluster_nctarank:
       return field(offsetof(BlockContext, cluster));
 
     case Intrinsic::nvvm_barrier_cluster_arrive:
     case Intrinsic::nvvm_barrier_cluster_arrive_aligned:
     case Intrinsic::nvvm_barrier_cluster_arrive_relaxed:
-    case Intrinsic::nvvm_barrier_cluster_arrive_relaxed_aligned:
-      return arrive();
-    case Intrinsic::nvvm_mapa_shared_cluster:
-      return map_to_rank();
+    case Intrinsic::nvvm_barrier_cluster_arrive_relaxed_aligned: return arrive();
+    case Intrinsic::nvvm_mapa_shared_cluster: return map_to_rank();
     case Intrinsic::nvvm_membar_cta:
     case Intrinsic::nvvm_membar_gl:
-    case Intrinsic::nvvm_membar_sys:
-      return fence();
+    case Intrinsic::nvvm_membar_sys: return fence();
 
     case Intrinsic::exp2:
-    case Intrinsic::nvvm_ex2_approx:
-      return emulate("fuse.host.ex2", operand(0));
-    case Intrinsic::nvvm_ex2_approx_ftz:
-      return emulate_flushed("fuse.host.ex2");
-    case Intrinsic::nvvm_lg2_approx_f:
-      return emulate("fuse.host.lg2", operand(0));
-    case Intrinsic::nvvm_lg2_approx_ftz_f:
-      return emulate_flushed("fuse.host.lg2");
+    case Intrinsic::nvvm_ex2_approx: return emulate("fuse.host.ex2", operand(0));
+    case Intrinsic::nvvm_ex2_approx_ftz: return emulate_flushed("fuse.host.ex2");
+    case Intrinsic::nvvm_lg2_approx_f: return emulate("fuse.host.lg2", operand(0));
+    case Intrinsic::nvvm_lg2_approx_ftz_f: return emulate_flushed("fuse.host.lg2");
     case Intrinsic::sin:
-    case Intrinsic::nvvm_sin_approx_f:
-      return emulate("fuse.host.sin", operand(0));
-    case Intrinsic::nvvm_sin_approx_ftz_f:
-      return emulate_flushed("fuse.host.sin");
+    case Intrinsic::nvvm_sin_approx_f: return emulate("fuse.host.sin", operand(0));
+    case Intrinsic::nvvm_sin_approx_ftz_f: return emulate_flushed("fuse.host.sin");
     case Intrinsic::cos:
-    case Intrinsic::nvvm_cos_approx_f:
-      return emulate("fuse.host.cos", operand(0));
-    case Intrinsic::nvvm_cos_approx_ftz_f:
-      return emulate_flushed("fuse.host.cos");
-    case Intrinsic::tanh:
-      return emulate("fuse.host.tanh", operand(0));
+    case Intrinsic::nvvm_cos_approx_f: return emulate("fuse.host.cos", operand(0));
+    case Intrinsic::nvvm_cos_approx_ftz_f: return emulate_flushed("fuse.host.cos");
+    case Intrinsic::tanh: return emulate("fuse.host.tanh", operand(0));
 
     case Intrinsic::nvvm_rcp_rn_f:
       return b_.CreateFDiv(ConstantFP::get(b_.getFloatTy(), 1.0), operand(0));
     case Intrinsic::nvvm_rcp_approx_ftz_f:
       return flush(b_.CreateFDiv(ConstantFP::get(b_.getFloatTy(), 1.0), flush(operand(0))));
-    case Intrinsic::nvvm_rsqrt_approx_f:
-      return reciprocal_root(operand(0));
-    case Intrinsic::nvvm_rsqrt_approx_ftz_f:
-      return flush(reciprocal_root(flush(operand(0))));
+    case Intrinsic::nvvm_rsqrt_approx_f: return reciprocal_root(operand(0));
+    case Intrinsic::nvvm_rsqrt_approx_ftz_f: return flush(reciprocal_root(flush(operand(0))));
     case Intrinsic::nvvm_sqrt_rn_f:
-    case Intrinsic::nvvm_sqrt_approx_f:
-      return square_root(operand(0));
-    case Intrinsic::nvvm_sqrt_approx_ftz_f:
-      return flush(square_root(flush(operand(0))));
-    default:
-      break;
+    case Intrinsic::nvvm_sqrt_approx_f: return square_root(operand(0));
+    case Intrinsic::nvvm_sqrt_approx_ftz_f: return flush(square_root(flush(operand(0))));
+    default: break;
   }
   StringRef name = callee_of(call_)->getName();
   if (!name.starts_with("llvm.") || name.starts_with("llvm.nvvm."))

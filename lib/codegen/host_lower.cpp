@@ -236,6 +236,7 @@ HostFunctionShape HostLowering::run() {
   kernel_ = find_kernel();
   shape_.suspends = has_collectives(*kernel_);
   expand_16bit_floats(*kernel_);
+  move_16bit_floats_as_integers(*kernel_);
   SmallVector<Constant *> globals;
   for (GlobalVariable &global : module_.globals()) globals.push_back(&global);
   convertUsersOfConstantsToInstructions(globals);

@@ -14,9 +14,7 @@ namespace fuse {
 
 namespace {
 
-bool is_of_warp(std::uint32_t call) {
-  return collective_of(call) >= Collective::WarpBarrier;
-}
+bool is_of_warp(std::uint32_t call) { return collective_of(call) >= Collective::WarpBarrier; }
 
 /// The lane that a shuffle reads, as PTX defines it; the lane itself where that is out of range.
 template <Collective kCollective>
@@ -75,23 +73,17 @@ void serve_group(WarpRequests &warp, std::uint32_t call, std::uint32_t group,
                  const WarpPlace &place) {
   const Collective collective = collective_of(call);
   switch (collective) {
-    case Collective::ShuffleUp:
-      return shuffle<Collective::ShuffleUp>(warp, group, place);
-    case Collective::ShuffleDown:
-      return shuffle<Collective::ShuffleDown>(warp, group, place);
-    case Collective::ShuffleXor:
-      return shuffle<Collective::ShuffleXor>(warp, group, place);
-    case Collective::ShuffleIndex:
-      return shuffle<Collective::ShuffleIndex>(warp, group, place);
+    case Collective::ShuffleUp: return shuffle<Collective::ShuffleUp>(warp, group, place);
+    case Collective::ShuffleDown: return shuffle<Collective::ShuffleDown>(warp, group, place);
+    case Collective::ShuffleXor: return shuffle<Collective::ShuffleXor>(warp, group, place);
+    case Collective::ShuffleIndex: return shuffle<Collective::ShuffleIndex>(warp, group, place);
     case Collective::VoteAll:
     case Collective::VoteAny:
-    case Collective::Ballot:
-      return vote(warp, collective, group);
+    case Collective::Ballot: return vote(warp, collective, group);
     case Collective::WarpBarrier:
     case Collective::Done:
     case Collective::BlockBarrier:
-    case Collective::ClusterWait:
-      return;
+    case Collective::ClusterWait: return;
   }
 }
 

@@ -132,10 +132,8 @@ bool selectable(const CallInst &call) {
     case Intrinsic::exp2:
     case Intrinsic::sin:
     case Intrinsic::cos:
-    case Intrinsic::tanh:
-      return selectable_math(call);
-    default:
-      return std::find(std::begin(kAlways), std::end(kAlways), id) != std::end(kAlways);
+    case Intrinsic::tanh: return selectable_math(call);
+    default: return std::find(std::begin(kAlways), std::end(kAlways), id) != std::end(kAlways);
   }
 }
 

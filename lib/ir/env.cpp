@@ -35,9 +35,7 @@ std::set<std::string, std::less<>> split(const char *text) {
   return parts;
 }
 
-bool is_on(const char *text) {
-  return text && *text && std::string_view(text) != "0";
-}
+bool is_on(const char *text) { return text && *text && std::string_view(text) != "0"; }
 
 std::optional<LogLevel> level_of(const char *text) {
   if (!text) return {};
@@ -56,9 +54,7 @@ std::string file_name(std::string_view stage, std::string_view name) {
 
 }  // namespace
 
-std::span<const EnvVariable> environment_variables() {
-  return kVariables;
-}
+std::span<const EnvVariable> environment_variables() { return kVariables; }
 
 Environment read_environment(const std::function<const char *(const char *)> &get) {
   auto text = [&](const char *name) { return std::string(get(name) ? get(name) : ""); };

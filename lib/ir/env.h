@@ -42,8 +42,6 @@ const Environment &environment();
 void dump(std::string_view stage, std::string_view name, std::string_view text) noexcept;
 
 /// True where FUSE_DUMP names the stage: do not build the text otherwise.
-inline bool dumps(std::string_view stage) {
-  return environment().dump.contains(stage);
-}
+inline bool dumps(std::string_view stage) { return environment().dump.contains(stage); }
 
 }  // namespace fuse

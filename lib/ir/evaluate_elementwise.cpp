@@ -26,12 +26,13 @@ bool has_f64(Operands operands) {
                      [](const Expected *x) { return x->dtype == DType::F64; });
 }
 
-/// Operations that only hand a value on add no rounding of their own.
+/// Operations that hand a value on, or are exact, add no rounding of their own, unless a literal is
+/// wider than the result.
 bool rounds(Op op, DType dtype, Operands operands) {
   if (info(op).kind == OpKind::Unary) return op == Op::Sqrt;
-  if (op == Op::Min || op == Op::Max)
+  if (op == Op::Min || op == Op::Max || op == Op::Rem)
     return operands[0]->dtype != dtype || operands[1]->dtype != dtype;
-  return op != Op::Rem;
+  return true;
 }
 
 template <class C>

@@ -112,9 +112,7 @@ std::strong_ordering compare(const Index &a, const Index &b) {
   return a.terms_.size() <=> b.terms_.size();
 }
 
-bool operator==(const Index &a, const Index &b) {
-  return compare(a, b) == 0;
-}
+bool operator==(const Index &a, const Index &b) { return compare(a, b) == 0; }
 
 Index::Index(std::int64_t constant) {
   if (constant != 0) terms_.push_back({constant, {}});
@@ -130,9 +128,7 @@ Index::Index(const Dim &extent) {
   *this = from_terms(std::move(terms));
 }
 
-Index Index::dim(DimId id) {
-  return from_terms({{1, {leaf(Atom::Kind::Dim, id)}}});
-}
+Index Index::dim(DimId id) { return from_terms({{1, {leaf(Atom::Kind::Dim, id)}}}); }
 
 Index Index::symbol(std::string name) {
   Atom atom = leaf(Atom::Kind::Symbol, 0);
@@ -140,9 +136,7 @@ Index Index::symbol(std::string name) {
   return from_terms({{1, {std::move(atom)}}});
 }
 
-Index Index::value(ValueId id) {
-  return from_terms({{1, {leaf(Atom::Kind::Value, id)}}});
-}
+Index Index::value(ValueId id) { return from_terms({{1, {leaf(Atom::Kind::Value, id)}}}); }
 
 Index Index::from_terms(std::vector<Term> terms) {
   std::sort(terms.begin(), terms.end(),
@@ -192,13 +186,9 @@ bool Index::uses_dim(DimId id) const {
   return found;
 }
 
-std::vector<DimId> Index::dims() const {
-  return collect(*this, Atom::Kind::Dim);
-}
+std::vector<DimId> Index::dims() const { return collect(*this, Atom::Kind::Dim); }
 
-std::vector<ValueId> Index::values() const {
-  return collect(*this, Atom::Kind::Value);
-}
+std::vector<ValueId> Index::values() const { return collect(*this, Atom::Kind::Value); }
 
 std::optional<Index> Index::coefficient_of(DimId id) const {
   std::vector<Term> factors;
@@ -225,9 +215,7 @@ Index operator+(const Index &a, const Index &b) {
   return Index::from_terms(std::move(terms));
 }
 
-Index operator-(const Index &a, const Index &b) {
-  return a + b * Index(-1);
-}
+Index operator-(const Index &a, const Index &b) { return a + b * Index(-1); }
 
 Index operator*(const Index &a, const Index &b) {
   if (a.terms_.size() * b.terms_.size() > kMaxTerms * 4)

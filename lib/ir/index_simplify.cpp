@@ -25,15 +25,9 @@ Index from_atoms(std::int64_t coefficient, const std::vector<Atom> &atoms) {
   Index product = coefficient;
   for (const Atom &a : atoms) {
     switch (a.kind) {
-      case Atom::Kind::Dim:
-        product = product * Index::dim(a.id);
-        break;
-      case Atom::Kind::Symbol:
-        product = product * Index::symbol(a.symbol);
-        break;
-      case Atom::Kind::Value:
-        product = product * Index::value(a.id);
-        break;
+      case Atom::Kind::Dim: product = product * Index::dim(a.id); break;
+      case Atom::Kind::Symbol: product = product * Index::symbol(a.symbol); break;
+      case Atom::Kind::Value: product = product * Index::value(a.id); break;
       case Atom::Kind::FloorDiv:
       case Atom::Kind::Mod:
         product = product * make_div_or_mod(a.kind, *a.numerator, *a.denominator);
@@ -43,9 +37,7 @@ Index from_atoms(std::int64_t coefficient, const std::vector<Atom> &atoms) {
   return product;
 }
 
-Index to_index(const Term &term) {
-  return from_atoms(term.coefficient, term.atoms);
-}
+Index to_index(const Term &term) { return from_atoms(term.coefficient, term.atoms); }
 
 /// Atoms of a without those of b (with multiplicity); nullopt if some of b are missing.
 std::optional<std::vector<Atom>> remove_atoms(std::vector<Atom> a, const std::vector<Atom> &b) {
@@ -58,9 +50,7 @@ std::optional<std::vector<Atom>> remove_atoms(std::vector<Atom> a, const std::ve
   return a;
 }
 
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
-  return a / b - (a % b < 0);
-}
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }
 
 /// q with the term = q * divisor + rest, where the rest's coefficient is below the divisor's. The
 /// rest of a constant is not negative, so (n - 1) / 8 + 1 and (n + 7) / 8 have one form.
@@ -198,24 +188,21 @@ std::optional<Index> bound_of_quotient(const Atom &atom, Bound bound, const Rang
 /// Least or largest value of an atom, in symbols.
 std::optional<Index> bound_of_atom(const Atom &atom, Bound bound, const Ranges &ranges) {
   switch (atom.kind) {
-    case Atom::Kind::Symbol:
-      return Index::symbol(atom.symbol);
+    case Atom::Kind::Symbol: return Index::symbol(atom.symbol);
     case Atom::Kind::Dim: {
       if (bound == Bound::Lower) return Index(0);
       std::optional<Index> extent = ranges.extent ? ranges.extent(atom.id) : std::nullopt;
       if (!extent) return std::nullopt;
       return extent->is_constant(0) ? Index(0) : *extent - 1;
     }
-    case Atom::Kind::Value:
-      return std::nullopt;
+    case Atom::Kind::Value: return std::nullopt;
     case Atom::Kind::Mod: {
       if (bound == Bound::Lower) return Index(0);
       std::optional<Index> d = bound_of(*atom.denominator, Bound::Upper, ranges);
       if (!d) return std::nullopt;
       return *d - 1;
     }
-    case Atom::Kind::FloorDiv:
-      return bound_of_quotient(atom, bound, ranges);
+    case Atom::Kind::FloorDiv: return bound_of_quotient(atom, bound, ranges);
   }
   return std::nullopt;
 }

@@ -27,9 +27,7 @@ constexpr MonoidInfo kMonoids[] = {
 #include "ir/monoids.def"
 };
 
-const MonoidInfo &info(Monoid monoid) {
-  return kMonoids[static_cast<std::size_t>(monoid)];
-}
+const MonoidInfo &info(Monoid monoid) { return kMonoids[static_cast<std::size_t>(monoid)]; }
 
 bool is_slot(const Digit &digit) {
   return digit.kind == DigitKind::Reg || digit.kind == DigitKind::Vec;
@@ -43,9 +41,7 @@ void insert_sorted(std::vector<DimId> &dims, const std::vector<DimId> &more) {
 
 }  // namespace
 
-std::string_view to_string(Monoid monoid) {
-  return info(monoid).text;
-}
+std::string_view to_string(Monoid monoid) { return info(monoid).text; }
 
 std::optional<Monoid> monoid_from_string(std::string_view text) {
   for (std::size_t i = 0; i < std::size(kMonoids); ++i)
@@ -53,17 +49,11 @@ std::optional<Monoid> monoid_from_string(std::string_view text) {
   return std::nullopt;
 }
 
-int num_operands(Monoid monoid) {
-  return info(monoid).operands;
-}
+int num_operands(Monoid monoid) { return info(monoid).operands; }
 
-int num_results(Monoid monoid) {
-  return info(monoid).results;
-}
+int num_results(Monoid monoid) { return info(monoid).results; }
 
-bool is_commutative(Monoid monoid) {
-  return info(monoid).commutative;
-}
+bool is_commutative(Monoid monoid) { return info(monoid).commutative; }
 
 bool is_shared_digit(const Layout &layout, const std::vector<std::uint32_t> &axes,
                      const Digit &digit) {
@@ -119,6 +109,30 @@ std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width) 
     if (!step && divided == kNone) divided = a;
   }
   return divided;
+}
+
+bool is_uniform_in_block(const Layout &layout, const Index &index) {
+  std::vector<const Digit *> digits;
+  Ranges ranges;
+  ranges.extent = [&](DimId d) -> std::optional<Index> { return digits[d]->extent; };
+  auto place = [&](const Atom &a) -> std::optional<Index> {
+    if (a.kind != Atom::Kind::Dim) return std::nullopt;
+    const Axis &axis = layout.axes[axis_of(layout, a.id)];
+    Index position;
+    for (const Digit &d : axis.digits) {
+      position = position * d.extent + Index::dim(static_cast<DimId>(digits.size()));
+      digits.push_back(&d);
+    }
+    return position;
+  };
+  for (DimId d : index.dims()) {
+    const Axis &axis = layout.axes[axis_of(layout, d)];
+    if (axis.dims.size() > 1 || axis.align.buffer != kNone) return false;
+  }
+  std::vector<DimId> used = substitute(index, place, ranges).dims();
+  return std::all_of(used.begin(), used.end(), [&](DimId d) {
+    return digits[d]->kind == DigitKind::Grid || digits[d]->extent.is_constant(1);
+  });
 }
 
 const Digit *loop_digit(const Layout &layout, std::string_view name) {

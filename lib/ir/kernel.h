@@ -188,6 +188,10 @@ std::vector<std::string> symbols_of(const Kernel &kernel);
 /// counts if no other axis qualifies: contiguity is then the scheduler's promise. kNone if none.
 std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width);
 
+/// Shows that an index over dims of the layout has one value in a block: written over the digits of
+/// their axes, it uses those of the grid alone.
+bool is_uniform_in_block(const Layout &layout, const Index &index);
+
 /// The loop digit of that name; null if the layout has none.
 const Digit *loop_digit(const Layout &layout, std::string_view name);
 

@@ -11,32 +11,22 @@ namespace {
 
 std::string_view to_string(DigitKind kind) {
   switch (kind) {
-    case DigitKind::Grid:
-      return "grid";
-    case DigitKind::Cta:
-      return "cta";
-    case DigitKind::Thread:
-      return "thread";
-    case DigitKind::Loop:
-      return "loop";
-    case DigitKind::Reg:
-      return "reg";
-    case DigitKind::Vec:
-      return "vec";
+    case DigitKind::Grid: return "grid";
+    case DigitKind::Cta: return "cta";
+    case DigitKind::Thread: return "thread";
+    case DigitKind::Loop: return "loop";
+    case DigitKind::Reg: return "reg";
+    case DigitKind::Vec: return "vec";
   }
   return "";
 }
 
 std::string_view suffix_of(Cache cache) {
   switch (cache) {
-    case Cache::Default:
-      return "";
-    case Cache::Streaming:
-      return ".streaming";
-    case Cache::EvictLast:
-      return ".evict_last";
-    case Cache::NoAllocate:
-      return ".no_allocate";
+    case Cache::Default: return "";
+    case Cache::Streaming: return ".streaming";
+    case Cache::EvictLast: return ".evict_last";
+    case Cache::NoAllocate: return ".no_allocate";
   }
   return "";
 }
@@ -170,16 +160,12 @@ class Printer {
       case StmtKind::Constant:
         append(out_, "const {} : {}", fuse::to_string(s.literal), result_type(s));
         break;
-      case StmtKind::Position:
-        append(out_, "index {} : {}", index(s.index), result_type(s));
-        break;
+      case StmtKind::Position: append(out_, "index {} : {}", index(s.index), result_type(s)); break;
       case StmtKind::Compute:
         append(out_, "{} {} : {}", info(s.op).text, values(s.operands), result_type(s));
         break;
       case StmtKind::Load:
-      case StmtKind::Store:
-        print_access(s);
-        break;
+      case StmtKind::Store: print_access(s); break;
       case StmtKind::Reduce:
         append(out_, "reduce {}({}) over {}", fuse::to_string(s.monoid), values(s.operands),
                dims(s.axes));
@@ -196,12 +182,8 @@ class Printer {
         append(out_, "keep {} {}", s.residence == Residence::Register ? "reg" : "shared",
                values(s.operands));
         break;
-      case StmtKind::For:
-        append(out_, "for {}", s.loop);
-        break;
-      case StmtKind::In:
-        append(out_, "in {}", k_.layouts[s.layout].name);
-        break;
+      case StmtKind::For: append(out_, "for {}", s.loop); break;
+      case StmtKind::In: append(out_, "in {}", k_.layouts[s.layout].name); break;
       case StmtKind::LastBlock:
         append(out_, "last_block {} of {}", element(s), index(s.count));
         break;
@@ -214,8 +196,6 @@ class Printer {
 
 }  // namespace
 
-std::string to_string(const Kernel &kernel) {
-  return Printer(kernel).print();
-}
+std::string to_string(const Kernel &kernel) { return Printer(kernel).print(); }
 
 }  // namespace fuse

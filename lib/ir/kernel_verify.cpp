@@ -103,13 +103,9 @@ class Verifier {
         check_counts(s, 0, 1);
         check(is_signed_int(k_.values[s.results[0]].dtype), "an index is a signed integer");
         break;
-      case StmtKind::Compute:
-        verify_compute(s);
-        break;
+      case StmtKind::Compute: verify_compute(s); break;
       case StmtKind::Load:
-      case StmtKind::Store:
-        verify_access(s);
-        break;
+      case StmtKind::Store: verify_access(s); break;
       case StmtKind::Reduce:
         verify_fold(s);
         verify_reduce(s);
@@ -118,22 +114,14 @@ class Verifier {
         verify_fold(s);
         verify_scan(s);
         break;
-      case StmtKind::Move:
-        verify_move(s);
-        break;
+      case StmtKind::Move: verify_move(s); break;
       case StmtKind::Keep:
         check_counts(s, 1, 1);
         check(dtype_of(s.results[0]) == dtype_of(s.operands[0]), "its dtype is not the operand's");
         break;
-      case StmtKind::For:
-        verify_for(s);
-        break;
-      case StmtKind::In:
-        verify_in(s);
-        break;
-      case StmtKind::LastBlock:
-        verify_last_block(s);
-        break;
+      case StmtKind::For: verify_for(s); break;
+      case StmtKind::In: verify_in(s); break;
+      case StmtKind::LastBlock: verify_last_block(s); break;
     }
     define_results(s);
   }
@@ -235,37 +223,7 @@ class Verifier {
     check(op.is_elementwise(), "{} is no elementwise operation", op.text);
     bool binary = op.kind == OpKind::Binary || op.kind == OpKind::Compare;
     check_counts(s, op.kind == OpKind::Ternary ? 3 : binary ? 2 : 1, 1);
-    DType result = dtype_of(s.results[0]);
-    if (op.kind == OpKind::Convert) {
-      check(s.op != Op::Bitcast || size_of(result) == size_of(dtype_of(s.operands[0])),
-            "bitcast of {} to {}: sizes differ", to_string(dtype_of(s.operands[0])),
-            to_string(result));
-      return;
-    }
-    std::size_t first = s.op == Op::Select ? 1 : 0;
-    check(first == 0 || is_bool(dtype_of(s.operands[0])), "the condition of select is no bool");
-    DType common = first_dtype(s, first);
-    for (std::size_t i = first; i < s.operands.size(); ++i) {
-      ValueId v = s.operands[i];
-      bool literal = is_literal_[v] && dtype_of(v) == compute_type(common);
-      check(dtype_of(v) == common || literal, "operands of {} are {} and {}", op.text,
-            to_string(common), to_string(dtype_of(v)));
-    }
-    check(accepts(op.types, common), "{} takes {}, not {}", op.text, describe(op.types),
-          to_string(common));
-    DType natural = natural_dtype(k_, is_literal_, s);
-    bool literals_only = std::all_of(s.operands.begin() + static_cast<std::ptrdiff_t>(first),
-                                     s.operands.end(), [&](ValueId v) { return is_literal_[v]; });
-    check(result == natural ||
-              (literals_only && !is_bool(natural) && compute_type(result) == natural),
-          "{} gives {}, not {}", op.text, to_string(natural), to_string(result));
-  }
-
-  /// Dtype of the operands that are not literals.
-  DType first_dtype(const Stmt &s, std::size_t first) const {
-    for (std::size_t i = first; i < s.operands.size(); ++i)
-      if (!is_literal_[s.operands[i]]) return dtype_of(s.operands[i]);
-    return dtype_of(s.operands[first]);
+    verify_compute_dtypes(k_, s, is_literal_, place());
   }
 
   void verify_access(const Stmt &s) {
@@ -292,36 +250,7 @@ class Verifier {
 
   void verify_fold(const Stmt &s) const {
     check_counts(s, num_operands(s.monoid), num_results(s.monoid));
-    DType t = dtype_of(s.operands[0]);
-    for (std::size_t i = 0; i < s.results.size(); ++i) {
-      DType expected = i < s.operands.size() ? dtype_of(s.operands[i]) : t;
-      check(dtype_of(s.results[i]) == expected, "result {} of {} is {}, not {}", i,
-            fuse::to_string(s.monoid), to_string(expected), to_string(dtype_of(s.results[i])));
-    }
-    switch (s.monoid) {
-      case Monoid::Sum:
-      case Monoid::Prod:
-        check(is_int(t) || t == DType::F32 || t == DType::F64,
-              "{} folds integers, f32 or f64, not {}", fuse::to_string(s.monoid), to_string(t));
-        break;
-      case Monoid::Max:
-      case Monoid::Min:
-        break;
-      case Monoid::Any:
-      case Monoid::All:
-        check(is_bool(t), "{} folds bool, not {}", fuse::to_string(s.monoid), to_string(t));
-        break;
-      case Monoid::ArgMax:
-      case Monoid::ArgMin:
-        check(dtype_of(s.operands[1]) == DType::I64, "the position is not i64");
-        break;
-      case Monoid::Welford:
-      case Monoid::Online:
-        check(t == DType::F32 || t == DType::F64, "{} folds f32 or f64, not {}",
-              fuse::to_string(s.monoid), to_string(t));
-        check(s.operands.size() == 1 || dtype_of(s.operands[1]) == t, "operands differ in dtype");
-        break;
-    }
+    verify_fold_dtypes(k_, s, place());
     verify_axes(s);
   }
 
@@ -425,36 +354,11 @@ class Verifier {
     check(loops_.empty() && !in_last_block_, "it stands in a loop or in another last_block");
     check(!s.count.uses(Atom::Kind::Dim) && !s.count.uses(Atom::Kind::Value),
           "the number of blocks uses more than symbols");
-    check(s.index.values().empty() && is_uniform(s.index), "the counter differs within a block");
+    check(s.index.values().empty() && is_uniform_in_block(layout(), s.index),
+          "the counter differs within a block");
     in_last_block_ = true;
     verify_scope(s.body);
     in_last_block_ = false;
-  }
-
-  /// The index has one value in a block: written over the digits of its axes, it uses those of the
-  /// grid alone.
-  bool is_uniform(const Index &index) const {
-    std::vector<const Digit *> digits;
-    Ranges ranges;
-    ranges.extent = [&](DimId d) -> std::optional<Index> { return digits[d]->extent; };
-    auto place = [&](const Atom &a) -> std::optional<Index> {
-      if (a.kind != Atom::Kind::Dim) return std::nullopt;
-      const Axis &axis = layout().axes[axis_of(layout(), a.id)];
-      Index position;
-      for (const Digit &d : axis.digits) {
-        position = position * d.extent + Index::dim(static_cast<DimId>(digits.size()));
-        digits.push_back(&d);
-      }
-      return position;
-    };
-    for (DimId d : index.dims()) {
-      const Axis &axis = layout().axes[axis_of(layout(), d)];
-      if (axis.dims.size() > 1 || axis.align.buffer != kNone) return false;
-    }
-    std::vector<DimId> used = substitute(index, place, ranges).dims();
-    return std::all_of(used.begin(), used.end(), [&](DimId d) {
-      return digits[d]->kind == DigitKind::Grid || digits[d]->extent.is_constant(1);
-    });
   }
 
   const Kernel &k_;

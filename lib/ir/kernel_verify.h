@@ -1,4 +1,4 @@
-// Shared by the two files of the kernel verifier: how a broken invariant is reported.
+// Shared by the files of the kernel verifier: how a broken invariant is reported.
 #pragma once
 
 #include "ir/format.h"
@@ -18,6 +18,11 @@ void require(bool condition, const Kernel &kernel, std::string_view place,
 
 /// Invariants of the signature, dims and layouts: 1 to 12 of the list in kernel_verify.cpp.
 void verify_layouts(const Kernel &kernel);
+
+/// Invariant 15 of a Compute, and of a Reduce or Scan, whose operands and results are counted.
+void verify_compute_dtypes(const Kernel &kernel, const Stmt &stmt,
+                           const std::vector<bool> &is_literal, const std::string &place);
+void verify_fold_dtypes(const Kernel &kernel, const Stmt &stmt, const std::string &place);
 
 /// Index as an error message shows it.
 std::string to_string(const Kernel &kernel, const Index &index);

@@ -237,8 +237,6 @@ std::string to_string(const Kernel &kernel, const Index &index) {
   });
 }
 
-void verify_layouts(const Kernel &kernel) {
-  LayoutVerifier(kernel).verify();
-}
+void verify_layouts(const Kernel &kernel) { LayoutVerifier(kernel).verify(); }
 
 }  // namespace fuse

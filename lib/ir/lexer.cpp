@@ -9,17 +9,11 @@ namespace fuse {
 
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-bool is_word(char c) {
-  return is_digit(c) || is_letter(c);
-}
+bool is_word(char c) { return is_digit(c) || is_letter(c); }
 
 int hex_value(char c) {
   if (is_digit(c)) return c - '0';
@@ -44,20 +38,15 @@ std::string printable(char c) {
 
 std::string describe(const Token &token) {
   switch (token.kind) {
-    case Token::Kind::End:
-      return "end of text";
-    case Token::Kind::Value:
-      return "'%" + token.name + "'";
-    case Token::Kind::Symbol:
-      return "'@" + token.name + "'";
-    case Token::Kind::String:
-      return "a string";
+    case Token::Kind::End: return "end of text";
+    case Token::Kind::Value: return "'%" + token.name + "'";
+    case Token::Kind::Symbol: return "'@" + token.name + "'";
+    case Token::Kind::String: return "a string";
     case Token::Kind::Identifier:
     case Token::Kind::Integer:
     case Token::Kind::Bits:
     case Token::Kind::Float:
-    case Token::Kind::Punctuation:
-      break;
+    case Token::Kind::Punctuation: break;
   }
   return "'" + token.name + "'";
 }

@@ -53,14 +53,10 @@ FUSE_BEGIN_NAMESPACE
 
 std::string_view to_string(LogLevel level) noexcept {
   switch (level) {
-    case LogLevel::Debug:
-      return "debug";
-    case LogLevel::Info:
-      return "info";
-    case LogLevel::Warning:
-      return "warning";
-    case LogLevel::Error:
-      return "error";
+    case LogLevel::Debug: return "debug";
+    case LogLevel::Info: return "info";
+    case LogLevel::Warning: return "warning";
+    case LogLevel::Error: return "error";
   }
   return "unknown";
 }

@@ -10,7 +10,10 @@
 
 namespace fuse {
 
-/// A set of nodes that one kernel computes. A node may stand in several kernels: recomputed.
+/// A set of nodes that one kernel computes. A node may stand in several kernels: recomputed. Every
+/// operand of a node is in `nodes` or in `reads`: views, constants and iota are nodes of whoever
+/// uses them. What an output or an opaque op needs is stored under its memory root, the node below
+/// its reshapes; an input that is itself an output is read and stored by a kernel without nodes.
 struct PlannedKernel {
   std::string name;
   std::vector<NodeId> nodes;   // ascending

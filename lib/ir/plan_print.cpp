@@ -54,8 +54,10 @@ std::string to_string(const Plan &plan, const Graph &graph) {
   std::string out;
   append(out, "plan @{} {{\n", g.name);
   for (const PlanStep &step : plan.steps) {
-    if (step.is_extern) print_extern(out, g, step.extern_node);
-    else print_kernel(out, g, plan.kernels[step.kernel]);
+    if (step.is_extern)
+      print_extern(out, g, step.extern_node);
+    else
+      print_kernel(out, g, plan.kernels[step.kernel]);
   }
   for (const Decision &decision : plan.decisions) print_decision(out, decision);
   out += "}\n";

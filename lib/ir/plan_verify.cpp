@@ -18,8 +18,10 @@ class PlanVerifier {
 
   void run() {
     for (const PlanStep &step : plan_.steps) {
-      if (step.is_extern) run_extern(step.extern_node);
-      else run_kernel(step.kernel);
+      if (step.is_extern)
+        run_extern(step.extern_node);
+      else
+        run_kernel(step.kernel);
     }
     for (std::size_t k = 0; k < ran_.size(); ++k)
       FUSE_CHECK(ran_[k], "kernel {} is in no step", plan_.kernels[k].name);

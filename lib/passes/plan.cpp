@@ -14,8 +14,8 @@ constexpr double kMicro = 1e6;
 
 class Writer {
  public:
-  Writer(const Graph &graph, const PlanGraph &values, GroupEvaluator &evaluator,
-         GroupOrder &order, const PlanGroups &groups)
+  Writer(const Graph &graph, const PlanGraph &values, GroupEvaluator &evaluator, GroupOrder &order,
+         const PlanGroups &groups)
       : g_(graph.data()),
         p_(values),
         evaluator_(evaluator),
@@ -98,7 +98,8 @@ PlannedKernel Writer::make_kernel(std::uint32_t group) {
   std::set<NodeId> nodes, reads;
   for (PlanId v : groups_.members[group]) {
     NodeId id = p_.values[v].node;
-    if (p_.values[v].is_copy) reads.insert(id);
+    if (p_.values[v].is_copy)
+      reads.insert(id);
     else {
       nodes.insert(id);
       collect_operands(group, v, nodes, reads);
@@ -173,8 +174,8 @@ void Writer::explain_stores(const std::vector<RecomputeChoice> &choices) {
     } else if (stored && value.must_store) {
       decide(about, "stored", "an output, an operand of an opaque operation, or marked to be kept");
     } else if (stored && choice) {
-      std::string why = choice->why.empty() ? "its readers would take longer to compute it again"
-                                            : choice->why;
+      std::string why =
+          choice->why.empty() ? "its readers would take longer to compute it again" : choice->why;
       decide(about, "stored", std::move(why), choice->gain_seconds);
     } else if (stored) {
       decide(about, "stored", "another kernel reads it, and reductions are not computed twice");
@@ -188,7 +189,7 @@ Plan plan(const Graph &graph, const Target &target, const LowerOptions &options)
   PlanGraph values = build_plan_graph(graph.data(), options);
   GroupEvaluator evaluator(values, target);
   GroupOrder order(values);
-  merge_groups(values, evaluator, order);
+  partition(values, evaluator, order);
   PlanGroups groups(values, order);
   std::vector<RecomputeChoice> choices = choose_recomputation(values, evaluator, groups);
   return Writer(graph, values, evaluator, order, groups).write(choices);

@@ -42,8 +42,8 @@ class DimAtoms {
  private:
   struct Atom {
     Dim extent;
-    AtomId parent;          // itself for a root
-    AtomId outer = 0;       // a cut root: its parts
+    AtomId parent;     // itself for a root
+    AtomId outer = 0;  // a cut root: its parts
     AtomId inner = 0;
     bool cut = false;
     std::set<AtomId> apart;  // atoms that some value holds beside this one

@@ -1,112 +1,42 @@
-// Builds the value graph: one forward loop that turns views into index maps and unifies axes.
+// Values, edges and domains of the value graph, and the queries on it.
 #include "passes/plan_graph.h"
 
 #include "ir/op.h"
+#include "passes/plan_graph_builder.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace fuse {
 
-namespace {
-
-/// How a node's elements are found from the value that they come from.
-struct Map {
-  PlanId from = kNoPlan;  // kNoPlan: constants and iota
-  std::vector<AtomList> axes;
-  AtomList changed;  // atoms of `from` that are indexed otherwise than by `axes`
-  double stride = 1;  // elements skipped along the innermost axis
-};
-
-class Builder {
- public:
-  Builder(const GraphData &graph, const LowerOptions &options)
-      : g_(graph),
-        sizes_(expected_sizes(graph, options.sizes)),
-        live_(live_nodes(graph)),
-        in_memory_(nodes_in_memory(graph, live_)),
-        maps_(graph.size()) {
-    p_.value_of.assign(graph.size(), kNoPlan);
-    p_.num_symbols = graph.symbols.size();
-  }
-
-  PlanGraph build() {
-    for (NodeId id = 0; id < g_.size(); ++id)
-      if (live_[id]) add_node(id);
-    add_copies();
-    intern_domains();
-    link_users();
-    return std::move(p_);
-  }
-
- private:
-  struct Pending {  // what becomes of atoms once all are unified
-    AtomList domain, folded;
-    std::vector<AtomList> changed;  // by edge
-  };
-
-  void add_node(NodeId id);
-  void add_value(NodeId id, ValueKind kind, std::vector<AtomList> axes, AtomList folded = {});
-  void add_edge(PlanId user, NodeId operand, const AtomList &changed);
-  void add_copies();
-
-  Map map_view(NodeId id);
-  Map map_reshape(NodeId id);
-  void map_slice(NodeId id, Map &map);
-
-  std::vector<AtomList> join_operands(NodeId id);
-  void add_pointwise(NodeId id);
-  void add_pad_or_concat(NodeId id);
-  void add_gather(NodeId id);
-  void add_reduction(NodeId id);
-
-  std::vector<AtomList> fresh_axes(const Shape &shape);
-  AtomList fresh_axis(const Dim &extent) {
-    return extent == Dim(1) ? AtomList{} : AtomList{atoms_.fresh(extent)};
-  }
-  AtomList flat(const std::vector<AtomList> &axes) const;
-  double count(const Shape &shape) const;
-  void intern_domains();
-  DomainId intern(const AtomList &atoms);
-  void link_users();
-
-  const GraphData &g_;
-  Bindings sizes_;
-  std::vector<bool> live_, in_memory_;
-  std::vector<Map> maps_;  // by node
-  DimAtoms atoms_;
-  std::vector<Pending> pending_;  // by value
-  std::map<AtomList, DomainId> domain_ids_;
-  std::vector<AtomList> extra_changed_;  // by operand of the node at hand: axes not unified
-  PlanGraph p_;
-};
-
-AtomList Builder::flat(const std::vector<AtomList> &axes) const {
+AtomList PlanGraphBuilder::flat(const std::vector<AtomList> &axes) const {
   AtomList all;
   for (const AtomList &axis : axes) all.insert(all.end(), axis.begin(), axis.end());
   return all;
 }
 
-double Builder::count(const Shape &shape) const {
+double PlanGraphBuilder::count(const Shape &shape) const {
   double n = 1;
   for (const Dim &d : shape) n *= static_cast<double>(d.evaluate(sizes_));
   return n;
 }
 
-std::vector<AtomList> Builder::fresh_axes(const Shape &shape) {
+std::vector<AtomList> PlanGraphBuilder::fresh_axes(const Shape &shape) {
   std::vector<AtomList> axes;
   for (const Dim &d : shape) axes.push_back(fresh_axis(d));
   return axes;
 }
 
-void Builder::add_node(NodeId id) {
+void PlanGraphBuilder::add_node(NodeId id) {
   Op op = g_.node(id).op;
   switch (info(op).kind) {
     case OpKind::Leaf:
-      if (op == Op::Input) add_value(id, ValueKind::Input, fresh_axes(g_.shape(id)));
-      else if (in_memory_[id]) add_value(id, ValueKind::Pointwise, fresh_axes(g_.shape(id)));
-      else maps_[id].axes.resize(g_.shape(id).size());
+      if (op == Op::Input)
+        add_value(id, ValueKind::Input, fresh_axes(g_.shape(id)));
+      else if (in_memory_[id])
+        add_value(id, ValueKind::Pointwise, fresh_axes(g_.shape(id)));
+      else
+        maps_[id].axes.resize(g_.shape(id).size());
       return;
     case OpKind::Opaque: {
       add_value(id, ValueKind::Opaque, fresh_axes(g_.shape(id)));
@@ -129,7 +59,8 @@ void Builder::add_node(NodeId id) {
   }
 }
 
-void Builder::add_value(NodeId id, ValueKind kind, std::vector<AtomList> axes, AtomList folded) {
+void PlanGraphBuilder::add_value(NodeId id, ValueKind kind, std::vector<AtomList> axes,
+                                 AtomList folded) {
   PlanValue v;
   v.node = id;
   v.kind = kind;
@@ -149,8 +80,8 @@ void Builder::add_value(NodeId id, ValueKind kind, std::vector<AtomList> axes, A
   maps_[id] = {p_.value_of[id], std::move(axes), {}};
 }
 
-void Builder::add_edge(PlanId user, NodeId operand, const AtomList &changed) {
-  const Map &map = maps_[operand];
+void PlanGraphBuilder::add_edge(PlanId user, NodeId operand, const AtomList &changed) {
+  const ValueMap &map = maps_[operand];
   if (map.from == kNoPlan) return;
   PlanEdge edge;
   edge.from = map.from;
@@ -166,13 +97,13 @@ void Builder::add_edge(PlanId user, NodeId operand, const AtomList &changed) {
 }
 
 /// An input that is itself an output is copied by a kernel.
-void Builder::add_copies() {
+void PlanGraphBuilder::add_copies() {
   std::vector<bool> copied(g_.size());
   for (const Output &o : g_.outputs) {
     NodeId root = memory_root(g_, o.node);
     if (g_.node(root).op != Op::Input || copied[root]) continue;
     copied[root] = true;
-    Map source = maps_[root];
+    ValueMap source = maps_[root];
     PlanId input = p_.value_of[root];
     add_value(root, ValueKind::Pointwise, source.axes);
     PlanId copy = p_.value_of[root];
@@ -183,223 +114,7 @@ void Builder::add_copies() {
   }
 }
 
-// --- Views ---------------------------------------------------------------------------------------
-
-Map Builder::map_view(NodeId id) {
-  NodeId x = g_.operand(id, 0);
-  Map map = maps_[x];
-  const Shape &shape = g_.shape(id);
-  switch (g_.node(id).op) {
-    case Op::Broadcast: {
-      std::vector<AtomList> axes(shape.size() - map.axes.size());
-      axes.insert(axes.end(), map.axes.begin(), map.axes.end());
-      map.axes = std::move(axes);
-      return map;
-    }
-    case Op::Transpose: {
-      std::vector<AtomList> axes;
-      for (int i : g_.attr<AxesAttr>(id).axes) axes.push_back(map.axes[static_cast<std::size_t>(i)]);
-      map.axes = std::move(axes);
-      return map;
-    }
-    case Op::Flip:
-      for (int i : g_.attr<AxesAttr>(id).axes) {
-        AtomList &axis = map.axes[static_cast<std::size_t>(i)];
-        map.changed.insert(map.changed.end(), axis.begin(), axis.end());
-        axis = fresh_axis(shape[static_cast<std::size_t>(i)]);
-      }
-      return map;
-    case Op::Slice: map_slice(id, map); return map;
-    default: return map_reshape(id);
-  }
-}
-
-void Builder::map_slice(NodeId id, Map &map) {
-  const Shape &from = g_.shape(g_.operand(id, 0)), &to = g_.shape(id);
-  const SliceAttr &slice = g_.attr<SliceAttr>(id);
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    if (from[i] == to[i] && slice.step[i] == 1) continue;
-    map.changed.insert(map.changed.end(), map.axes[i].begin(), map.axes[i].end());
-    map.axes[i] = fresh_axis(to[i]);
-  }
-  if (!to.empty()) map.stride *= static_cast<double>(slice.step.back());
-}
-
-Map Builder::map_reshape(NodeId id) {
-  NodeId x = g_.operand(id, 0);
-  Map map = maps_[x];
-  const Shape &from = g_.shape(x), &to = g_.shape(id);
-  for (std::size_t i = 0; i < from.size(); ++i)  // broadcast axes take part in the flattening
-    if (map.axes[i].empty()) map.axes[i] = fresh_axis(from[i]);
-  AtomList all = flat(map.axes);
-  if (auto axes = atoms_.regroup(all, to)) {
-    map.axes = std::move(*axes);
-    return map;
-  }
-  map.changed.insert(map.changed.end(), all.begin(), all.end());
-  map.axes = fresh_axes(to);
-  return map;
-}
-
-// --- Values --------------------------------------------------------------------------------------
-
-/// Axes of an elementwise result: those of its operands where they can be one, the first operand
-/// leading. What cannot be unified is noted in extra_changed_.
-std::vector<AtomList> Builder::join_operands(NodeId id) {
-  auto operands = g_.operands(id);
-  const Shape &shape = g_.shape(id);
-  std::vector<AtomList> axes(shape.size());
-  extra_changed_.assign(operands.size(), {});
-  AtomList held;
-  auto overlaps = [&](const AtomList &axis) {
-    AtomList now = atoms_.leaves(held);
-    for (AtomId a : atoms_.leaves(axis))
-      if (std::find(now.begin(), now.end(), a) != now.end()) return true;
-    return false;
-  };
-  for (std::size_t k = 0; k < operands.size(); ++k) {
-    const Map &map = maps_[operands[k]];
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      if (map.axes[i].empty()) continue;
-      if (axes[i].empty() && !overlaps(map.axes[i])) {
-        axes[i] = map.axes[i];
-        held.insert(held.end(), axes[i].begin(), axes[i].end());
-        atoms_.occur_together(held);
-        continue;
-      }
-      if (axes[i].empty()) {
-        axes[i] = fresh_axis(shape[i]);
-        held.insert(held.end(), axes[i].begin(), axes[i].end());
-        atoms_.occur_together(held);
-      }
-      if (!atoms_.unify(axes[i], map.axes[i]))
-        extra_changed_[k].insert(extra_changed_[k].end(), map.axes[i].begin(), map.axes[i].end());
-    }
-  }
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    if (axes[i].empty()) axes[i] = fresh_axis(shape[i]);
-  return axes;
-}
-
-/// Elementwise operations, and views whose result must lie in memory.
-void Builder::add_pointwise(NodeId id) {
-  if (info(g_.node(id).op).kind == OpKind::View) {
-    Map map = maps_[id];
-    std::vector<AtomList> axes = map.axes;
-    for (std::size_t i = 0; i < axes.size(); ++i)
-      if (axes[i].empty()) axes[i] = fresh_axis(g_.shape(id)[i]);
-    add_value(id, ValueKind::Pointwise, std::move(axes));
-    Map self = std::exchange(maps_[id], map);
-    add_edge(self.from, id, {});
-    maps_[id] = std::move(self);
-    return;
-  }
-  std::vector<AtomList> axes = join_operands(id);
-  std::vector<AtomList> changed = std::move(extra_changed_);
-  add_value(id, ValueKind::Pointwise, std::move(axes));
-  auto operands = g_.operands(id);
-  for (std::size_t k = 0; k < operands.size(); ++k)
-    add_edge(p_.value_of[id], operands[k], changed[k]);
-}
-
-void Builder::add_pad_or_concat(NodeId id) {
-  auto operands = g_.operands(id);
-  const Shape &shape = g_.shape(id);
-  std::vector<bool> own(shape.size());  // axes on which the result has positions of its own
-  if (g_.node(id).op == Op::Concat) {
-    own[static_cast<std::size_t>(g_.attr<AxesAttr>(id).axes[0])] = true;
-  } else {
-    for (std::size_t i = 0; i < shape.size(); ++i)
-      own[i] = g_.attr<PadAttr>(id).lo[i] != 0 || g_.attr<PadAttr>(id).hi[i] != 0;
-  }
-  std::vector<AtomList> axes(shape.size());
-  std::vector<AtomList> changed(operands.size());
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    if (own[i]) axes[i] = fresh_axis(shape[i]);
-  for (std::size_t k = 0; k < operands.size(); ++k) {
-    const Map &map = maps_[operands[k]];
-    if (map.axes.size() != shape.size()) continue;  // the value that pads
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-      if (!own[i] && axes[i].empty()) axes[i] = map.axes[i];
-      else if (own[i] || !atoms_.unify(axes[i], map.axes[i]))
-        changed[k].insert(changed[k].end(), map.axes[i].begin(), map.axes[i].end());
-    }
-  }
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    if (axes[i].empty()) axes[i] = fresh_axis(shape[i]);
-  add_value(id, ValueKind::Pointwise, std::move(axes));
-  for (std::size_t k = 0; k < operands.size(); ++k)
-    add_edge(p_.value_of[id], operands[k], changed[k]);
-}
-
-void Builder::add_gather(NodeId id) {
-  NodeId x = g_.operand(id, 0), index = g_.operand(id, 1);
-  auto axis = static_cast<std::size_t>(g_.attr<AxesAttr>(id).axes[0]);
-  const Map &map = maps_[x];
-  const Shape &shape = g_.shape(id);
-  std::size_t rank = g_.shape(index).size();
-  std::vector<AtomList> axes;
-  for (std::size_t i = 0; i < map.axes.size(); ++i) {
-    if (i != axis) axes.push_back(map.axes[i]);
-    else axes.insert(axes.end(), maps_[index].axes.begin(), maps_[index].axes.end());
-  }
-  // The positions of the index may be positions of x on another axis.
-  AtomList held, changed_x = map.axes[axis], changed_index;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    AtomList now = atoms_.leaves(axes[i]);
-    bool clash = std::any_of(now.begin(), now.end(), [&](AtomId a) {
-      return std::find(held.begin(), held.end(), a) != held.end();
-    });
-    if (clash) {
-      bool of_index = i >= axis && i < axis + rank;
-      AtomList &changed = of_index ? changed_index : changed_x;
-      changed.insert(changed.end(), now.begin(), now.end());
-    }
-    if (clash || axes[i].empty()) axes[i] = fresh_axis(shape[i]);
-    now = atoms_.leaves(axes[i]);
-    held.insert(held.end(), now.begin(), now.end());
-  }
-  add_value(id, ValueKind::Pointwise, std::move(axes));
-  add_edge(p_.value_of[id], x, changed_x);
-  if (maps_[x].from != kNoPlan) {
-    // Each position reads one element, and a whole sector where the innermost axis is gathered.
-    constexpr double kSectorBytes = 32;
-    PlanEdge &edge = p_.edge_pool.back();
-    bool inner = axis + 1 == g_.shape(x).size();
-    double element = inner ? kSectorBytes : static_cast<double>(size_of(g_.dtype(x)));
-    edge.elements = count(shape);
-    edge.bytes = std::min(p_.values[edge.from].bytes, edge.elements * element);
-  }
-  add_edge(p_.value_of[id], index, changed_index);
-}
-
-void Builder::add_reduction(NodeId id) {
-  NodeId x = g_.operand(id, 0);
-  const AxesAttr &attr = g_.attr<AxesAttr>(id);
-  const Shape &shape = g_.shape(x);
-  std::vector<AtomList> kept;
-  AtomList folded;
-  bool inner = false;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    bool folds = std::find(attr.axes.begin(), attr.axes.end(), static_cast<int>(i)) !=
-                 attr.axes.end();
-    AtomList axis = maps_[x].axes[i];
-    if (axis.empty()) axis = fresh_axis(shape[i]);
-    if (!folds) kept.push_back(axis);
-    else if (attr.keep) kept.emplace_back();
-    if (folds) folded.insert(folded.end(), axis.begin(), axis.end());
-    if (shape[i] != Dim(1)) inner = folds;
-  }
-  add_value(id, ValueKind::Reduction, std::move(kept), std::move(folded));
-  PlanValue &v = p_.values.back();
-  v.inner = inner;
-  v.elements = count(shape);
-  add_edge(p_.value_of[id], x, {});
-}
-
-// --- After unification ---------------------------------------------------------------------------
-
-DomainId Builder::intern(const AtomList &atoms) {
+DomainId PlanGraphBuilder::intern(const AtomList &atoms) {
   AtomList set = atoms_.leaves(atoms);
   std::sort(set.begin(), set.end());
   set.erase(std::unique(set.begin(), set.end()), set.end());
@@ -413,7 +128,7 @@ DomainId Builder::intern(const AtomList &atoms) {
   return it->second;
 }
 
-void Builder::intern_domains() {
+void PlanGraphBuilder::intern_domains() {
   intern({});
   for (PlanId v = 0; v < p_.values.size(); ++v) {
     PlanValue &value = p_.values[v];
@@ -424,7 +139,7 @@ void Builder::intern_domains() {
   }
 }
 
-void Builder::link_users() {
+void PlanGraphBuilder::link_users() {
   std::vector<std::vector<PlanId>> users(p_.values.size());
   for (PlanId v = 0; v < p_.values.size(); ++v)
     for (const PlanEdge &e : p_.edges(v))
@@ -435,8 +150,6 @@ void Builder::link_users() {
     p_.user_pool.insert(p_.user_pool.end(), users[v].begin(), users[v].end());
   }
 }
-
-}  // namespace
 
 bool PlanGraph::is_subset(DomainId a, DomainId b) const {
   if (a == b || a == 0) return true;
@@ -462,7 +175,7 @@ Bindings expected_sizes(const GraphData &graph, const Bindings &given) {
 }
 
 PlanGraph build_plan_graph(const GraphData &graph, const LowerOptions &options) {
-  return Builder(graph, options).build();
+  return PlanGraphBuilder(graph, options).build();
 }
 
 NodeId memory_root(const GraphData &graph, NodeId node) {

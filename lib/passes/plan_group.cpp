@@ -36,12 +36,12 @@ struct GroupEvaluator::Features {
   DomainId space = 0;   // iterated over by the kernel
   DomainId folded = 0;  // by its reductions
   bool has_reduction = false;
-  bool inner = false;     // the reductions fold the innermost axis
+  bool inner = false;      // the reductions fold the innermost axis
   bool reexpands = false;  // results are read again over the folded dims
-  int levels = 0;         // reductions one after another
-  double results = 1;     // of the largest reduction
+  int levels = 0;          // reductions one after another
+  double results = 1;      // of the largest reduction
   OpCost ops;
-  double body = 0;       // statements for one element
+  double body = 0;  // statements for one element
   double hbm = 0, l2 = 0;
   double row_reads = 0;  // bytes read over the folded dims
   std::size_t reads = 0, writes = 0;
@@ -109,13 +109,14 @@ void GroupEvaluator::find_writes(std::span<const PlanId> values, const Writes &w
       written = writes(v);
     } else {
       auto users = p_.users(v);
-      written = written || !std::all_of(users.begin(), users.end(),
-                                        [&](PlanId u) { return is_member(u); });
+      written = written ||
+                !std::all_of(users.begin(), users.end(), [&](PlanId u) { return is_member(u); });
     }
     scratch_[v].written = written;
     if (!written) continue;
     ++f.writes;
-    bool small = !value.must_store && value.bytes <= kL2Share * static_cast<double>(target_.l2_capacity);
+    bool small =
+        !value.must_store && value.bytes <= kL2Share * static_cast<double>(target_.l2_capacity);
     (small ? f.l2 : f.hbm) += value.bytes;
   }
 }
@@ -151,8 +152,8 @@ Reject GroupEvaluator::find_reductions(std::span<const PlanId> values, Features 
       f.has_reduction = true;
       f.folded = value.folded;
       f.inner = f.inner || value.inner;
-      f.results = std::max(f.results, p_.domains[value.domain].size /
-                                          std::max(1.0, p_.domains[value.folded].size));
+      f.results = std::max(
+          f.results, p_.domains[value.domain].size / std::max(1.0, p_.domains[value.folded].size));
       f.reexpands = f.reexpands || s.depends;
       s.depends = true;
       ++s.level;
@@ -205,8 +206,7 @@ Reject GroupEvaluator::count_maps(std::span<const PlanId> values, Features &) {
       from.changed.insert(from.changed.end(), changed.begin(), changed.end());
       from.changed.insert(from.changed.end(), s.changed.begin(), s.changed.end());
       std::sort(from.changed.begin(), from.changed.end());
-      from.changed.erase(std::unique(from.changed.begin(), from.changed.end()),
-                         from.changed.end());
+      from.changed.erase(std::unique(from.changed.begin(), from.changed.end()), from.changed.end());
     }
   }
   return Reject::None;
@@ -227,8 +227,8 @@ void GroupEvaluator::count_reads(std::span<const PlanId> values, Features &f) {
       view_stamp_[e.view] = epoch_;
       double bytes = std::min(e.bytes, from.bytes - read_bytes_[e.from]);
       read_bytes_[e.from] += bytes;
-      bool cached = from.kind != ValueKind::Input && from.kind != ValueKind::Opaque &&
-                    from.bytes <= small;
+      bool cached =
+          from.kind != ValueKind::Input && from.kind != ValueKind::Opaque && from.bytes <= small;
       (cached ? f.l2 : f.hbm) += bytes;
       if (f.reexpands && p_.intersects(p_.values[v].domain, f.folded) &&
           e.bytes >= p_.domains[f.space].size)
@@ -259,8 +259,10 @@ Work GroupEvaluator::lay_out(const Features &f) const {
   work.registers = kBaseRegisters + kThreadElements;
   work.accesses = space / kThreadElements * static_cast<double>(f.reads + f.writes);
   work.blocks = std::ceil(space / (kBlockThreads * kThreadElements));
-  if (f.reexpands) lay_out_rows(f, work);
-  else if (f.has_reduction) lay_out_split(f, work);
+  if (f.reexpands)
+    lay_out_rows(f, work);
+  else if (f.has_reduction)
+    lay_out_split(f, work);
   return work;
 }
 

@@ -14,12 +14,12 @@ namespace fuse {
 /// Why a set of values cannot be one kernel.
 enum class Reject : std::uint8_t {
   None,
-  Domain,          // no iteration space holds all stored values and reductions
-  RemappedResult,  // a reduction is read at positions other than its own
-  TooManyMaps,     // a value would be computed at more than four index maps
-  MixedReductions, // reductions over different dims
-  Statements,      // more statements than compilers handle in linear time
-  Parameters,      // more arguments than the machine passes
+  Domain,           // no iteration space holds all stored values and reductions
+  RemappedResult,   // a reduction is read at positions other than its own
+  TooManyMaps,      // a value would be computed at more than four index maps
+  MixedReductions,  // reductions over different dims
+  Statements,       // more statements than compilers handle in linear time
+  Parameters,       // more arguments than the machine passes
 };
 std::string_view describe(Reject reject);
 

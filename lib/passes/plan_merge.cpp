@@ -15,7 +15,6 @@ namespace fuse {
 
 namespace {
 
-constexpr double kMinSharedBytes = 64 << 10;  // smaller operands attract no siblings
 constexpr std::size_t kMaxSiblings = 24;
 constexpr std::size_t kEagerVisits = 8192;  // values visited to price the neighbours of a new group
 constexpr std::size_t kMinEager = 2, kMaxEager = 64;
@@ -40,8 +39,9 @@ class Merger {
       : p_(graph), evaluator_(evaluator), order_(order), seconds_(graph.values.size()) {}
 
   void run() {
-    for (PlanId v = 0; v < p_.values.size(); ++v)
-      if (p_.is_computed(v)) seconds_[v] = evaluator_.evaluate({{v}}).cost.seconds;
+    for (GroupId g : order_.sorted())
+      if (p_.is_computed(order_.members(g)[0]))
+        seconds_[g] = evaluator_.evaluate(order_.members(g)).cost.seconds;
     // A pair that was refused may be legal once other groups have grown: until nothing moves.
     bool moved = true;
     while (moved) {
@@ -86,7 +86,8 @@ std::vector<GroupId> Merger::neighbours(GroupId g, std::size_t limit) const {
       auto readers = p_.users(e.from);
       if (p_.values[e.from].bytes < kMinSharedBytes) continue;
       auto here = std::lower_bound(readers.begin(), readers.end(), v) - readers.begin();
-      auto first = std::max<std::ptrdiff_t>(0, here - static_cast<std::ptrdiff_t>(kMaxSiblings / 2));
+      auto first =
+          std::max<std::ptrdiff_t>(0, here - static_cast<std::ptrdiff_t>(kMaxSiblings / 2));
       auto last = std::min<std::ptrdiff_t>(std::ssize(readers), first + kMaxSiblings + 1);
       for (auto i = first; i < last; ++i) add(readers[static_cast<std::size_t>(i)]);
     }
@@ -146,6 +147,13 @@ std::vector<PlanId> merged_members(const GroupOrder &order, GroupId a, GroupId b
 
 void merge_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order) {
   Merger(graph, evaluator, order).run();
+}
+
+void partition(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order) {
+  constexpr int kMaxRounds = 4;
+  merge_groups(graph, evaluator, order);
+  for (int round = 0; round < kMaxRounds && refine_groups(graph, evaluator, order); ++round)
+    merge_groups(graph, evaluator, order);
 }
 
 }  // namespace fuse

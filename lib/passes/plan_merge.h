@@ -6,9 +6,24 @@
 
 namespace fuse {
 
+/// Operands smaller than this do not make their readers neighbours.
+inline constexpr double kMinSharedBytes = 64 << 10;
+
+/// True if the values hang together through edges and shared operands of kMinSharedBytes. Kernels
+/// do: values that nothing connects have no common positions.
+bool are_connected(const PlanGraph &graph, std::span<const PlanId> values);
+
 /// Contracts until no legal pair of neighbours saves time. Pairs are producer and consumer, and
 /// readers of one value of at least 64 KiB.
 void merge_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order);
+
+/// Moves values, alone or with what they need or feed in their group, to neighbouring groups where
+/// that saves time; true if any moved. Greedy contraction cannot take back an early choice; this
+/// does.
+bool refine_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order);
+
+/// Contracts and refines until neither finds anything.
+void partition(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order);
 
 /// The values of two groups, ascending.
 std::vector<PlanId> merged_members(const GroupOrder &order, GroupId a, GroupId b);

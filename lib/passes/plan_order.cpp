@@ -2,7 +2,9 @@
 #include "passes/plan_order.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <queue>
 
 namespace fuse {
 
@@ -81,6 +83,58 @@ GroupId GroupOrder::contract(GroupId a, GroupId b) {
   members_[dead].clear();
   members_[keep] = std::move(merged);
   return keep;
+}
+
+void GroupOrder::transfer(const std::vector<PlanId> &values, GroupId from, GroupId to) {
+  std::vector<PlanId> left, joined;
+  std::set_difference(members_[from].begin(), members_[from].end(), values.begin(), values.end(),
+                      std::back_inserter(left));
+  std::merge(members_[to].begin(), members_[to].end(), values.begin(), values.end(),
+             std::back_inserter(joined));
+  for (PlanId v : values) group_of_[v] = to;
+  members_[from] = std::move(left);
+  members_[to] = std::move(joined);
+}
+
+bool GroupOrder::try_move(const std::vector<PlanId> &values, GroupId to) {
+  GroupId from = group_of_[values[0]];
+  transfer(values, from, to);
+  if (rank_anew()) return true;
+  transfer(values, to, from);
+  return false;
+}
+
+/// Kahn's algorithm over the groups, least first value first; false, with the ranks as they were,
+/// if there is a cycle.
+bool GroupOrder::rank_anew() {
+  std::vector<std::uint32_t> pending(members_.size());  // edges from groups not yet ranked
+  for (PlanId v = 0; v < p_.values.size(); ++v)
+    for (PlanId user : p_.users(v))
+      if (group_of_[user] != group_of_[v]) ++pending[group_of_[user]];
+  using Entry = std::pair<PlanId, GroupId>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  std::size_t living = 0;
+  for (GroupId g = 0; g < members_.size(); ++g) {
+    if (!is_alive(g)) continue;
+    ++living;
+    if (pending[g] == 0) ready.emplace(members_[g][0], g);
+  }
+  std::vector<GroupId> order;
+  while (!ready.empty()) {
+    GroupId g = ready.top().second;
+    ready.pop();
+    order.push_back(g);
+    for (PlanId v : members_[g])
+      for (PlanId user : p_.users(v))
+        if (GroupId next = group_of_[user]; next != g && --pending[next] == 0)
+          ready.emplace(members_[next][0], next);
+  }
+  if (order.size() != living) return false;
+  for (GroupId g = 0; g < members_.size(); ++g)
+    if (!is_alive(g)) order.push_back(g);
+  for (std::uint32_t r = 0; r < order.size(); ++r) rank_[order[r]] = r;
+  at_ = std::move(order);
+  return true;
 }
 
 std::vector<GroupId> GroupOrder::sorted() const {

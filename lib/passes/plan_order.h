@@ -22,7 +22,7 @@ class GroupOrder {
   /// Values of a group, ascending.
   const std::vector<PlanId> &members(GroupId g) const { return members_[g]; }
   bool is_alive(GroupId g) const { return !members_[g].empty(); }
-  /// The group that holds the values of a contracted one.
+  /// The group that holds the first value of a contracted one.
   GroupId find(GroupId g) const { return group_of_[first_[g]]; }
 
   /// True if a path leads from one of the two groups through a third into the other.
@@ -31,16 +31,22 @@ class GroupOrder {
   /// Makes one group of two that close no cycle; returns the id that remains.
   GroupId contract(GroupId a, GroupId b);
 
+  /// Moves values from their common group to another; false, with nothing changed, where that
+  /// closes a cycle. Ranks are made anew.
+  bool try_move(const std::vector<PlanId> &values, GroupId to);
+
   /// Living groups by rank.
   std::vector<GroupId> sorted() const;
 
  private:
   bool reaches(GroupId from, GroupId to);
+  void transfer(const std::vector<PlanId> &values, GroupId from, GroupId to);
+  bool rank_anew();
 
   const PlanGraph &p_;
   std::vector<GroupId> group_of_;
   std::vector<std::vector<PlanId>> members_;
-  std::vector<PlanId> first_;       // by group: a value that it had at the start
+  std::vector<PlanId> first_;        // by group: a value that it had at the start
   std::vector<std::uint32_t> rank_;  // by group
   std::vector<GroupId> at_;          // by rank
   std::vector<std::uint32_t> stamp_;

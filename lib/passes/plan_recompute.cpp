@@ -12,10 +12,10 @@ namespace fuse {
 
 namespace {
 
-constexpr std::size_t kMaxReaders = 4;     // unless the cone is small
-constexpr std::size_t kSmallCone = 4;      // operations
+constexpr std::size_t kMaxReaders = 4;  // unless the cone is small
+constexpr std::size_t kSmallCone = 4;   // operations
 constexpr std::size_t kMaxCone = 40;
-constexpr double kMaxGrowth = 2;           // of all statements
+constexpr double kMaxGrowth = 2;  // of all statements
 constexpr double kMinGainSeconds = 1e-8;
 
 class Recompute {
@@ -96,8 +96,8 @@ void Recompute::prune(std::uint32_t group) {
 double Recompute::price(std::uint32_t group) {
   const auto &members = groups_.members[group];
   if (members.empty() || !p_.is_computed(members[0])) return 0;
-  Evaluation e = evaluator_.evaluate(
-      members, [&](PlanId v) { return groups_.writes(p_, group, v); });
+  Evaluation e =
+      evaluator_.evaluate(members, [&](PlanId v) { return groups_.writes(p_, group, v); });
   return e.legal() ? e.cost.seconds : -1;
 }
 
@@ -139,9 +139,7 @@ RecomputeChoice Recompute::try_value(PlanId v) {
 /// All groups whose members or time the copies may change.
 Recompute::Saved Recompute::save(PlanId v, const std::vector<Copy> &copies) const {
   Saved saved;
-  auto add = [&](std::uint32_t g) {
-    saved.try_emplace(g, groups_.members[g], groups_.seconds[g]);
-  };
+  auto add = [&](std::uint32_t g) { saved.try_emplace(g, groups_.members[g], groups_.seconds[g]); };
   add(groups_.owner[v]);
   for (const Copy &copy : copies) {
     add(copy.reader);
@@ -215,8 +213,8 @@ bool PlanGroups::is_stored(const PlanGraph &graph, PlanId v) const {
   return false;
 }
 
-std::vector<RecomputeChoice> choose_recomputation(const PlanGraph &graph,
-                                                  GroupEvaluator &evaluator, PlanGroups &groups) {
+std::vector<RecomputeChoice> choose_recomputation(const PlanGraph &graph, GroupEvaluator &evaluator,
+                                                  PlanGroups &groups) {
   return Recompute(graph, evaluator, groups).run();
 }
 

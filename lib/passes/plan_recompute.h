@@ -11,10 +11,10 @@ namespace fuse {
 /// Groups after contraction, in an order that runs. A value may be a member of several groups; its
 /// owner is the one that stores it where it is stored at all.
 struct PlanGroups {
-  std::vector<std::vector<PlanId>> members;              // by group, ascending
-  std::vector<std::vector<std::uint32_t>> groups_of;     // by value, ascending
-  std::vector<std::uint32_t> owner;                      // by value
-  std::vector<double> seconds;                           // by group; 0 for opaque ops
+  std::vector<std::vector<PlanId>> members;           // by group, ascending
+  std::vector<std::vector<std::uint32_t>> groups_of;  // by value, ascending
+  std::vector<std::uint32_t> owner;                   // by value
+  std::vector<double> seconds;                        // by group; 0 for opaque ops
 
   PlanGroups(const PlanGraph &graph, const GroupOrder &order);
 
@@ -36,7 +36,7 @@ struct RecomputeChoice {
 };
 
 /// Switches the readers of stored values, largest first, to computing them where that saves time.
-std::vector<RecomputeChoice> choose_recomputation(const PlanGraph &graph,
-                                                  GroupEvaluator &evaluator, PlanGroups &groups);
+std::vector<RecomputeChoice> choose_recomputation(const PlanGraph &graph, GroupEvaluator &evaluator,
+                                                  PlanGroups &groups);
 
 }  // namespace fuse

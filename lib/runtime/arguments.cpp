@@ -79,8 +79,8 @@ ArgumentFacts describe(const Argument &argument, bool is_output, const std::int6
 std::uint64_t scalar_bits(const Argument &argument, const Arg &given) {
   DType type = argument.dtype;
   if (is_float(type))
-    return encode_float(type, given.kind == Arg::Kind::Real ? given.real
-                                                            : static_cast<double>(given.integer));
+    return encode_float(
+        type, given.kind == Arg::Kind::Real ? given.real : static_cast<double>(given.integer));
   std::int64_t value = given.integer;
   if (given.kind == Arg::Kind::Real) {
     bool whole = std::abs(given.real) < 0x1p63 && std::trunc(given.real) == given.real;

@@ -65,8 +65,7 @@ std::int64_t BoundLaunch::evaluate(const Index &index) const {
 
 void BoundLaunch::lay_out_workspace() {
   for (const WorkspaceBuffer &buffer : variant_->program().workspace) {
-    std::int64_t &end =
-        buffer.counter ? workspace_size_.counter_bytes : workspace_size_.data_bytes;
+    std::int64_t &end = buffer.counter ? workspace_size_.counter_bytes : workspace_size_.data_bytes;
     offsets_.push_back(end);
     end += round_up(evaluate(buffer.bytes));
   }
@@ -80,12 +79,8 @@ BoundLaunch::Parameter BoundLaunch::parameter(const Binding &binding) const {
     case Binding::Kind::Input:
       if (program.inputs[index].is_scalar) source = Source::Scalar;
       break;
-    case Binding::Kind::Output:
-      index += program.inputs.size();
-      break;
-    case Binding::Kind::Workspace:
-      source = Source::Workspace;
-      break;
+    case Binding::Kind::Output: index += program.inputs.size(); break;
+    case Binding::Kind::Workspace: source = Source::Workspace; break;
   }
   return {source, static_cast<std::uint32_t>(index)};
 }
@@ -160,18 +155,10 @@ void BoundLaunch::run_kernel(const BoundKernel &bound, CUstream_st *stream,
     const void *pointer = nullptr;
     auto [source, k] = bound.parameters[i];
     switch (source) {
-      case Source::Tensor:
-        pointer = &arguments[k];
-        break;
-      case Source::Scalar:
-        pointer = arguments[k];
-        break;
-      case Source::Workspace:
-        pointer = &workspace[k];
-        break;
-      case Source::Size:
-        pointer = &size_values_[k];
-        break;
+      case Source::Tensor: pointer = &arguments[k]; break;
+      case Source::Scalar: pointer = arguments[k]; break;
+      case Source::Workspace: pointer = &workspace[k]; break;
+      case Source::Size: pointer = &size_values_[k]; break;
     }
     pointers[i] = const_cast<void *>(pointer);  // the driver's signature; it only reads
   }

@@ -33,26 +33,16 @@ thread_local std::string last_error;
 
 fuse_status status_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::InvalidArgument:
-      return FUSE_INVALID_ARGUMENT;
-    case ErrorCode::Shape:
-      return FUSE_SHAPE;
-    case ErrorCode::DType:
-      return FUSE_DTYPE;
-    case ErrorCode::Parse:
-      return FUSE_PARSE;
-    case ErrorCode::Unsupported:
-      return FUSE_UNSUPPORTED;
-    case ErrorCode::NoDevice:
-      return FUSE_NO_DEVICE;
-    case ErrorCode::OutOfMemory:
-      return FUSE_OUT_OF_MEMORY;
-    case ErrorCode::Driver:
-      return FUSE_DRIVER_ERROR;
-    case ErrorCode::Io:
-      return FUSE_IO;
-    case ErrorCode::Internal:
-      return FUSE_INTERNAL;
+    case ErrorCode::InvalidArgument: return FUSE_INVALID_ARGUMENT;
+    case ErrorCode::Shape: return FUSE_SHAPE;
+    case ErrorCode::DType: return FUSE_DTYPE;
+    case ErrorCode::Parse: return FUSE_PARSE;
+    case ErrorCode::Unsupported: return FUSE_UNSUPPORTED;
+    case ErrorCode::NoDevice: return FUSE_NO_DEVICE;
+    case ErrorCode::OutOfMemory: return FUSE_OUT_OF_MEMORY;
+    case ErrorCode::Driver: return FUSE_DRIVER_ERROR;
+    case ErrorCode::Io: return FUSE_IO;
+    case ErrorCode::Internal: return FUSE_INTERNAL;
   }
   return FUSE_INTERNAL;
 }
@@ -100,14 +90,10 @@ fuse::LaunchOptions launch_options(const fuse_workspace *workspace) {
 
 fuse::Executor executor_of(fuse_executor executor) {
   switch (executor) {
-    case FUSE_EXECUTOR_AUTO:
-      return fuse::Executor::Auto;
-    case FUSE_EXECUTOR_GPU:
-      return fuse::Executor::Gpu;
-    case FUSE_EXECUTOR_HOST:
-      return fuse::Executor::Host;
-    case FUSE_EXECUTOR_NONE:
-      return fuse::Executor::None;
+    case FUSE_EXECUTOR_AUTO: return fuse::Executor::Auto;
+    case FUSE_EXECUTOR_GPU: return fuse::Executor::Gpu;
+    case FUSE_EXECUTOR_HOST: return fuse::Executor::Host;
+    case FUSE_EXECUTOR_NONE: return fuse::Executor::None;
   }
   fuse::fail(ErrorCode::InvalidArgument, "{} is no executor", static_cast<int>(executor));
 }

@@ -122,13 +122,9 @@ ContextScope::~ContextScope() {
   if (pushed_) driver().cuCtxPopCurrent(&popped);
 }
 
-RelaxedCapture::RelaxedCapture() {
-  FUSE_CUDA(cuThreadExchangeStreamCaptureMode, &mode_);
-}
+RelaxedCapture::RelaxedCapture() { FUSE_CUDA(cuThreadExchangeStreamCaptureMode, &mode_); }
 
-RelaxedCapture::~RelaxedCapture() {
-  driver().cuThreadExchangeStreamCaptureMode(&mode_);
-}
+RelaxedCapture::~RelaxedCapture() { driver().cuThreadExchangeStreamCaptureMode(&mode_); }
 
 int device_of(CUcontext context) {
   ContextScope scope(context);

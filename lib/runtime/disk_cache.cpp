@@ -97,9 +97,8 @@ bool write_entry(const fs::path &path, std::string_view key, std::string_view pa
   Header header{{}, key.size(), payload.size(), checksum(key, payload)};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   File file(path, O_WRONLY | O_CREAT | O_EXCL);
-  return file.is_open() &&
-         file.write({reinterpret_cast<const char *>(&header), sizeof header}) && file.write(key) &&
-         file.write(payload);
+  return file.is_open() && file.write({reinterpret_cast<const char *>(&header), sizeof header}) &&
+         file.write(key) && file.write(payload);
 }
 
 fs::path default_folder() {

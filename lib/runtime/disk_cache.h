@@ -35,8 +35,8 @@ class DiskCache {
 
   std::filesystem::path folder_;
   std::uint64_t limit_bytes_;
-  std::mutex mutex_;                  // of stored_bytes_
-  std::uint64_t stored_bytes_ = 0;    // by this process since the folder was last measured
+  std::mutex mutex_;                // of stored_bytes_
+  std::uint64_t stored_bytes_ = 0;  // by this process since the folder was last measured
   bool measured_ = false;
 };
 

@@ -81,9 +81,7 @@ const Driver &driver() {
   return *state.driver;
 }
 
-bool has_driver() noexcept try {
-  return loaded().driver.has_value();
-} catch (...) {
+bool has_driver() noexcept try { return loaded().driver.has_value(); } catch (...) {
   return false;
 }
 

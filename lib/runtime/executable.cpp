@@ -28,10 +28,24 @@ TensorView make_view(const void *data, const std::int64_t *shape, std::size_t ra
   return view;
 }
 
-std::vector<ArgumentInfo> describe_all(const std::vector<Argument> &arguments) {
+/// The largest alignment that a kernel of the program relies on for the argument.
+int wanted_alignment(const Program &program, Binding::Kind kind, std::size_t index) {
+  int wanted = 1;
+  for (const Step &step : program.steps)
+    for (std::size_t i = 0; !step.is_extern && i < step.bindings.size(); ++i)
+      if (step.bindings[i].kind == kind && step.bindings[i].index == index)
+        wanted = std::max(wanted, program.kernels[step.kernel].buffers[i].alignment);
+  return wanted;
+}
+
+std::vector<ArgumentInfo> describe_all(const std::vector<Argument> &arguments,
+                                       const Program &program, Binding::Kind kind) {
   std::vector<ArgumentInfo> infos;
-  for (const Argument &a : arguments)
-    infos.push_back({a.name, a.dtype, a.shape, a.is_scalar, a.is_scalar ? 1 : 16});
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Argument &a = arguments[i];
+    int wanted = std::max(wanted_alignment(program, kind, i), static_cast<int>(size_of(a.dtype)));
+    infos.push_back({a.name, a.dtype, a.shape, a.is_scalar, a.is_scalar ? 1 : wanted});
+  }
   return infos;
 }
 
@@ -88,11 +102,13 @@ Launcher Executable::bind(const Dims &dims, const BindOptions &options) const {
 }
 
 std::vector<ArgumentInfo> Executable::inputs() const {
-  return describe_all(impl_->interface().inputs);
+  return describe_all(impl_->interface().inputs, impl_->first_variant().program(),
+                      Binding::Kind::Input);
 }
 
 std::vector<ArgumentInfo> Executable::outputs() const {
-  return describe_all(impl_->interface().outputs);
+  return describe_all(impl_->interface().outputs, impl_->first_variant().program(),
+                      Binding::Kind::Output);
 }
 
 std::vector<std::string> Executable::symbols() const {
@@ -115,13 +131,10 @@ std::size_t Executable::workspace_bytes(const Dims &dims) const {
 
 std::string_view Executable::executor() const {
   switch (impl_->executor()) {
-    case Executor::Gpu:
-      return "gpu";
-    case Executor::Host:
-      return "host";
+    case Executor::Gpu: return "gpu";
+    case Executor::Host: return "host";
     case Executor::None:
-    case Executor::Auto:
-      break;
+    case Executor::Auto: break;
   }
   return "none";
 }
@@ -130,8 +143,6 @@ std::vector<Decision> Executable::decisions() const {
   return impl_->first_variant().program().plan.decisions;
 }
 
-std::vector<Compilation> Executable::compilations() const {
-  return impl_->compilations();
-}
+std::vector<Compilation> Executable::compilations() const { return impl_->compilations(); }
 
 FUSE_END_NAMESPACE

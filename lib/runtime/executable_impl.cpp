@@ -35,8 +35,7 @@ VariantClass ExecutableImpl::default_class() const {
   VariantClass arguments(num_arguments());
   if (!options_.no_recompile) return arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (!argument(i).is_scalar)
-      arguments[i] = {true, static_cast<int>(size_of(argument(i).dtype))};
+    if (!argument(i).is_scalar) arguments[i] = {true, static_cast<int>(size_of(argument(i).dtype))};
   return arguments;
 }
 
@@ -92,8 +91,7 @@ ArgumentFacts ExecutableImpl::facts_of(std::size_t i, const std::int64_t *stride
   for (std::size_t d = 0; d < solver_.rank(i); ++d) extents[d] = solver_.extent(i, d, values);
   ArgumentFacts facts =
       describe(argument(i), i >= interface_.inputs.size(), extents, strides, alignment);
-  if (options_.no_recompile)
-    facts.kind = {true, static_cast<int>(size_of(argument(i).dtype))};
+  if (options_.no_recompile) facts.kind = {true, static_cast<int>(size_of(argument(i).dtype))};
   return facts;
 }
 
@@ -101,8 +99,7 @@ ArgumentFacts ExecutableImpl::facts_of(std::size_t i, const Arg &given,
                                        const std::int64_t *values) const {
   const TensorView &view = given.view;
   int alignment = alignment_of(view.data);
-  ArgumentFacts facts =
-      facts_of(i, view.contiguous ? nullptr : view.strides, alignment, values);
+  ArgumentFacts facts = facts_of(i, view.contiguous ? nullptr : view.strides, alignment, values);
   facts.data = view.data;
   if (argument(i).is_scalar) return facts;
   if (alignment < static_cast<int>(size_of(argument(i).dtype)))
@@ -136,8 +133,8 @@ std::shared_ptr<const BoundLaunch> ExecutableImpl::find_or_bind(const ArgumentFa
   std::string_view bytes(reinterpret_cast<const char *>(key.data()), size * sizeof key[0]);
   auto &slot = slots_[hash128(bytes).lo % kSlots];
   auto bound = slot.load(std::memory_order_acquire);
-  if (bound && std::equal(bound->key().begin(), bound->key().end(), key.begin(),
-                          key.begin() + size))
+  if (bound &&
+      std::equal(bound->key().begin(), bound->key().end(), key.begin(), key.begin() + size))
     return bound;
   bound = bind_now(facts, values, context, {key.begin(), key.begin() + size});
   slot.store(bound, std::memory_order_release);
@@ -155,10 +152,8 @@ std::shared_ptr<const BoundLaunch> ExecutableImpl::bind_now(const ArgumentFacts 
     for (std::size_t d = 0; facts[i].kind.strided && d < solver_.rank(i); ++d)
       all[fmt::format("{}.stride{}", argument(i).name, d)] = facts[i].strides[d];
   }
-  auto variant =
-      variants_.get(arguments, sizes, reason_for(arguments), !options_.no_recompile);
-  return std::make_shared<BoundLaunch>(std::move(variant), std::move(all), context,
-                                       std::move(key));
+  auto variant = variants_.get(arguments, sizes, reason_for(arguments), !options_.no_recompile);
+  return std::make_shared<BoundLaunch>(std::move(variant), std::move(all), context, std::move(key));
 }
 
 void ExecutableImpl::launch(CUstream_st *stream, const Arg *arguments, std::size_t count,

@@ -60,8 +60,7 @@ class ExecutableImpl {
  private:
   static constexpr std::size_t kSlots = 64;
 
-  std::shared_ptr<const Variant> build(const VariantClass &arguments,
-                                       const Bindings &sizes) const;
+  std::shared_ptr<const Variant> build(const VariantClass &arguments, const Bindings &sizes) const;
   VariantClass default_class() const;
   std::string reason_for(const VariantClass &arguments) const;
   void check_kinds(const Arg *arguments, std::size_t count) const;

@@ -31,8 +31,7 @@ void add_code(KernelReport &report, const Kernel &kernel, const Target &target) 
   });
 }
 
-void add_device_facts(KernelReport &report, const Variant &variant, std::size_t index,
-                      int device) {
+void add_device_facts(KernelReport &report, const Variant &variant, std::size_t index, int device) {
   Context context = context_of(nullptr, device);
   ContextScope scope(context.handle);
   FunctionFacts facts = facts_of(variant.functions(context)[index], variant.settings(index));
@@ -59,8 +58,8 @@ std::string summary_of(const ExecutableImpl &impl, const BoundLaunch &bound) {
     bool planned = i < program.plan.kernels.size();
     append(text, "{:<28} {:>9.1f}  {:<8} {:>12} {:>10} {:>8}\n", kernel.name,
            planned ? 1e6 * program.plan.kernels[i].seconds : 0.0,
-           planned ? program.plan.kernels[i].bound : "", bytes_of(kernel, bound.sizes()), bound.grid(i),
-           kernel.threads);
+           planned ? program.plan.kernels[i].bound : "", bytes_of(kernel, bound.sizes()),
+           bound.grid(i), kernel.threads);
   }
   return text;
 }

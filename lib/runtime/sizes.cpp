@@ -162,16 +162,16 @@ void SizeSolver::fail_extent(std::size_t argument, std::size_t axis, std::int64_
   std::string because;
   for (const Term &term : arguments_[argument].extents[axis]) {
     for (std::uint32_t s : term.symbols) {
-      auto rule = std::find_if(rules_.begin(), rules_.end(),
-                               [&](const Rule &r) { return r.symbol == s; });
+      auto rule =
+          std::find_if(rules_.begin(), rules_.end(), [&](const Rule &r) { return r.symbol == s; });
       if (rule == rules_.end()) continue;
       append(because, "{}{} = {} from axis {} of {}", because.empty() ? " (" : ", ",
              symbols_[s].name, values[s], rule->axis, arguments_[rule->argument].name);
     }
   }
   if (!because.empty()) because += ")";
-  fail(ErrorCode::Shape, "axis {} of {} has {} elements, not {}{}", axis,
-       arguments_[argument].name, given, extent(argument, axis, values), because);
+  fail(ErrorCode::Shape, "axis {} of {} has {} elements, not {}{}", axis, arguments_[argument].name,
+       given, extent(argument, axis, values), because);
 }
 
 std::int64_t SizeSolver::extent(std::size_t argument, std::size_t axis,

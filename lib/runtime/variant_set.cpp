@@ -13,8 +13,7 @@
 namespace fuse {
 
 std::shared_ptr<const Variant> VariantSet::find(const VariantClass &arguments,
-                                                const Bindings &sizes,
-                                                const Limit **broken) const {
+                                                const Bindings &sizes, const Limit **broken) const {
   for (const auto &variant : ready_) {
     if (variant->arguments() != arguments) continue;
     *broken = variant->broken_limit(sizes);
@@ -35,9 +34,8 @@ std::shared_ptr<const Variant> VariantSet::start(const VariantClass &arguments,
   return compile(lock, arguments, sizes, "first compilation");
 }
 
-std::shared_ptr<const Variant> VariantSet::get(const VariantClass &arguments,
-                                               const Bindings &sizes, const std::string &reason,
-                                               bool may_compile) {
+std::shared_ptr<const Variant> VariantSet::get(const VariantClass &arguments, const Bindings &sizes,
+                                               const std::string &reason, bool may_compile) {
   std::unique_lock lock(mutex_);
   const Limit *broken = nullptr;
   for (;;) {

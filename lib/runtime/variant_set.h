@@ -19,7 +19,7 @@ namespace fuse {
 class VariantSet {
  public:
   using Build = std::function<std::shared_ptr<const Variant>(const VariantClass &arguments,
-                                                               const Bindings &sizes)>;
+                                                             const Bindings &sizes)>;
 
   explicit VariantSet(Build build) : build_(std::move(build)) {}
 

@@ -20,9 +20,7 @@ std::uint64_t thread_number() {
   return number;
 }
 
-CUdeviceptr address(void *pointer) {
-  return reinterpret_cast<CUdeviceptr>(pointer);
-}
+CUdeviceptr address(void *pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 /// Clears memory outside of any capture and waits for it.
 void clear_now(void *data, std::int64_t bytes) {

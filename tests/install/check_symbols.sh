@@ -14,12 +14,17 @@ if [ -n "$foreign" ]; then
 fi
 
 # The public API is under FUSE_0, what is internal is not.
-printf '%s\n' "$names" | grep -q '^fuse::v0::compile(.*@@FUSE_0$'
-printf '%s\n' "$names" | grep -q '^fuse_compile@@FUSE_0$'
-if printf '%s\n' "$names" | grep -Ev 'fuse::v0::|^fuse_|^FUSE_' | grep '@@FUSE_0$'; then
-  echo "internal symbols are exported as public"
+misplaced=$(printf '%s\n' "$names" | grep '^fuse::v0::.*@@FUSE_PRIVATE$' || true)
+misplaced=$misplaced$(printf '%s\n' "$names" | grep -Ev 'fuse::v0::|^fuse_|^FUSE_' |
+  grep '@@FUSE_0$' || true)
+if [ -n "$misplaced" ]; then
+  echo "exported under the wrong version:"
+  printf '%s\n' "$misplaced" | head -20
   exit 1
 fi
+for symbol in 'fuse::v0::compile(.*)' 'fuse_compile'; do
+  printf '%s\n' "$names" | grep -q "^$symbol@@FUSE_0\$" || { echo "missing: $symbol"; exit 1; }
+done
 
 needed=$(objdump -p "$library" | awk '/NEEDED/ { print $2 }')
 for n in $needed; do

@@ -91,8 +91,8 @@ class KernelRun {
   const AccessStats &stats(const std::string &name) const {
     for (const AccessStats &s : stats_) {
       bool is_move = s.stmt->kind == StmtKind::Move;
-      const std::string &own = is_move ? kernel_.values[s.stmt->results[0]].name
-                                       : kernel_.buffers[s.stmt->buffer].name;
+      const std::string &own =
+          is_move ? kernel_.values[s.stmt->results[0]].name : kernel_.buffers[s.stmt->buffer].name;
       if (own == name) return s;
     }
     throw std::out_of_range(name);

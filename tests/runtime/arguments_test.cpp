@@ -11,9 +11,7 @@ Argument argument(const std::string &name, DType dtype = DType::F32, int rank = 
   return {name, dtype, Shape(static_cast<std::size_t>(rank), Dim(1))};
 }
 
-const void *at(std::uintptr_t address) {
-  return reinterpret_cast<const void *>(address);
-}
+const void *at(std::uintptr_t address) { return reinterpret_cast<const void *>(address); }
 
 ArgumentFacts span(std::uintptr_t address, std::int64_t bytes) {
   ArgumentFacts facts;

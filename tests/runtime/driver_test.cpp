@@ -8,8 +8,7 @@ using namespace fuse;
 using ::testing::HasSubstr;
 
 TEST(Driver, AMissingLibraryIsNamed) {
-  std::string text =
-      error_of(ErrorCode::NoDevice, [] { load_driver("/nowhere/libcuda.so.1"); });
+  std::string text = error_of(ErrorCode::NoDevice, [] { load_driver("/nowhere/libcuda.so.1"); });
   EXPECT_THAT(text, HasSubstr("cannot load the CUDA driver /nowhere/libcuda.so.1: "));
 }
 
@@ -39,9 +38,9 @@ TEST(Driver, AFailingInitIsToldWithItsText) {
 TEST(Driver, ErrorsCarryCallNameAndText) {
   EXPECT_EQ(error_of(ErrorCode::Driver, [] { check(static_cast<cuda::CUresult>(700), "cuCall"); }),
             "cuCall failed: CUDA_ERROR_FAKE (the test asked for it)");
-  EXPECT_EQ(error_of(ErrorCode::OutOfMemory,
-                     [] { check(cuda::CUDA_ERROR_OUT_OF_MEMORY, "cuMemAlloc"); }),
-            "cuMemAlloc failed: CUDA_ERROR_OUT_OF_MEMORY (the test asked for it)");
+  EXPECT_EQ(
+      error_of(ErrorCode::OutOfMemory, [] { check(cuda::CUDA_ERROR_OUT_OF_MEMORY, "cuMemAlloc"); }),
+      "cuMemAlloc failed: CUDA_ERROR_OUT_OF_MEMORY (the test asked for it)");
   EXPECT_NO_THROW(check(cuda::CUDA_SUCCESS, "cuCall"));
 }
 

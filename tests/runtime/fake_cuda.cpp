@@ -35,9 +35,7 @@ char context_object, stream_object;
 thread_local std::vector<CUcontext> current;
 std::map<unsigned long long, std::size_t> blocks;
 
-CUcontext the_context() {
-  return reinterpret_cast<CUcontext>(&context_object);
-}
+CUcontext the_context() { return reinterpret_cast<CUcontext>(&context_object); }
 
 /// Records the call; the result is what the test asked for.
 CUresult record(const std::string &name, const std::string &details = "") {
@@ -50,20 +48,13 @@ CUresult record(const std::string &name, const std::string &details = "") {
 
 int attribute(int which) {
   switch (which) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      return fake.major;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-      return fake.minor;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-      return fake.num_sms;
-    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-      return 1500000;
-    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
-      return 2000000;
-    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
-      return 4096;
-    default:
-      return 1024;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return fake.major;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return fake.minor;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return fake.num_sms;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1500000;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: return 2000000;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: return 4096;
+    default: return 1024;
   }
 }
 
@@ -109,8 +100,9 @@ EXPORT CUresult cuCtxGetCurrent(CUcontext *context) {
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context) {
-  current.push_back(context);
-  return record("cuCtxPushCurrent");
+  CUresult result = record("cuCtxPushCurrent");
+  if (result == CUDA_SUCCESS) current.push_back(context);
+  return result;
 }
 EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context) {
   *context = current.back();

@@ -26,8 +26,8 @@ struct FakeCuda {
   /// Attributes of the one device.
   std::string device_name = "NVIDIA H200";
   int major = 9, minor = 0, num_sms = 132, num_devices = 1;
-  int capture_mode = 0;       // of the calling thread
-  long long live_bytes = 0;   // allocated and not freed
+  int capture_mode = 0;      // of the thread that set it last
+  long long live_bytes = 0;  // allocated and not freed
   unsigned long long context_id = 7;
   void (*on_launch)(const FakeLaunch &launch) = nullptr;
 

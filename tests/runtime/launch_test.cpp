@@ -236,7 +236,7 @@ TEST_F(LaunchTest, TellsWhatItIs) {
   Executable exe = make_scale();
   ASSERT_EQ(exe.inputs().size(), 2u);
   EXPECT_EQ(exe.inputs()[0].name, "x");
-  EXPECT_EQ(exe.inputs()[0].alignment, 16);
+  EXPECT_EQ(exe.inputs()[0].alignment, 4);
   EXPECT_TRUE(exe.inputs()[1].is_scalar);
   EXPECT_EQ(exe.symbols(), std::vector<std::string>{"B"});
   EXPECT_EQ(exe.output_shapes({7}), (std::vector<std::vector<std::int64_t>>{{7}}));
@@ -248,7 +248,8 @@ TEST_F(LaunchTest, TellsWhatItIs) {
   EXPECT_EQ(reports[0].registers, 40);
   EXPECT_DOUBLE_EQ(reports[0].predicted_us, 2.0);
   EXPECT_THAT(reports[0].text, HasSubstr("kernel @scale("));
-  EXPECT_THAT(exe.explain({1000}), HasSubstr("boundary none: one kernel, because nothing to split"));
+  EXPECT_THAT(exe.explain({1000}),
+              HasSubstr("boundary none: one kernel, because nothing to split"));
 }
 
 TEST_F(LaunchTest, AnExecutableForStudyCannotRun) {

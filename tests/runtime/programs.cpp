@@ -55,13 +55,9 @@ kernel @second(%w: f32[B] align 4) -> (%y: f32[B] align 4) threads 128 cluster 1
 }
 )";
 
-Argument vector_argument(const std::string &name) {
-  return {name, DType::F32, {Dim::symbol("B")}};
-}
+Argument vector_argument(const std::string &name) { return {name, DType::F32, {Dim::symbol("B")}}; }
 
-std::vector<Symbol> symbols() {
-  return {{"B", {.min = 0, .max = 1 << 20}}};
-}
+std::vector<Symbol> symbols() { return {{"B", {.min = 0, .max = 1 << 20}}}; }
 
 Program program_of(const Interface &interface) {
   Program program;

@@ -10,9 +10,7 @@ namespace {
 
 const Dim B = Dim::symbol("B"), T = Dim::symbol("T");
 
-Argument argument(const std::string &name, const Shape &shape) {
-  return {name, DType::F32, shape};
-}
+Argument argument(const std::string &name, const Shape &shape) { return {name, DType::F32, shape}; }
 
 std::vector<std::int64_t> solve(const SizeSolver &solver, const std::vector<Arg> &arguments) {
   std::vector<std::int64_t> values(solver.num_symbols());
@@ -31,8 +29,8 @@ SizeSolver make_solver() {
 }  // namespace
 
 TEST(Sizes, SolvesProductsAndSums) {
-  auto values = solve(make_solver(), {tensor(nullptr, {12, 8}), tensor(nullptr, {4}),
-                                      tensor(nullptr, {4, 3})});
+  auto values = solve(make_solver(),
+                      {tensor(nullptr, {12, 8}), tensor(nullptr, {4}), tensor(nullptr, {4, 3})});
   EXPECT_EQ(values, (std::vector<std::int64_t>{4, 3}));
 }
 
@@ -40,21 +38,18 @@ TEST(Sizes, SolvesFromLaterArgumentsWhereEarlierOnesAreBuffers) {
   SizeSolver solver({argument("x", {B})}, {argument("y", {B})}, {{"B", {}}});
   EXPECT_EQ(solve(solver, {Arg(DeviceBuffer()), tensor(nullptr, {5})}),
             std::vector<std::int64_t>{5});
-  std::string text = error_of(ErrorCode::InvalidArgument, [&] {
-    solve(solver, {Arg(DeviceBuffer()), Arg(DeviceBuffer())});
-  });
+  std::string text = error_of(ErrorCode::InvalidArgument,
+                              [&] { solve(solver, {Arg(DeviceBuffer()), Arg(DeviceBuffer())}); });
   EXPECT_THAT(text, HasSubstr("symbol B does not follow"));
 }
 
 TEST(Sizes, NamesBothArgumentsThatDisagree) {
   SizeSolver solver({argument("x", {B, 8}), argument("y", {B})}, {}, {{"B", {}}});
-  std::string text = error_of(ErrorCode::Shape, [&] {
-    solve(solver, {tensor(nullptr, {4, 8}), tensor(nullptr, {5})});
-  });
+  std::string text = error_of(
+      ErrorCode::Shape, [&] { solve(solver, {tensor(nullptr, {4, 8}), tensor(nullptr, {5})}); });
   EXPECT_EQ(text, "axis 0 of y has 5 elements, not 4 (B = 4 from axis 0 of x)");
-  text = error_of(ErrorCode::Shape, [&] {
-    solve(solver, {tensor(nullptr, {4, 9}), tensor(nullptr, {4})});
-  });
+  text = error_of(ErrorCode::Shape,
+                  [&] { solve(solver, {tensor(nullptr, {4, 9}), tensor(nullptr, {4})}); });
   EXPECT_EQ(text, "axis 1 of x has 9 elements, not 8");
 }
 

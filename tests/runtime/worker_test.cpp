@@ -1,6 +1,6 @@
 // Compilation threads.
-#include "expect_error.h"
 #include "runtime/worker.h"
+#include "expect_error.h"
 
 #include <thread>
 

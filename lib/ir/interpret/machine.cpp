@@ -136,9 +136,8 @@ bool Machine::at_origin(LayoutId layout, std::uint32_t axis, const ThreadId &id,
       });
     });
   };
-  return std::all_of(digits.begin(), digits.end(), [&](const MachineDigit &d) {
-    return digit_of(d, id) == 0 || shared(d);
-  });
+  return std::all_of(digits.begin(), digits.end(),
+                     [&](const MachineDigit &d) { return digit_of(d, id) == 0 || shared(d); });
 }
 
 bool Machine::is_first_copy(LayoutId layout, const ThreadId &id) const {

@@ -56,7 +56,7 @@ class Machine {
   void locate(LayoutId layout, const ThreadId &id, std::span<const std::int64_t> slots,
               const std::map<std::string, std::int64_t> &loops, Position &position) const;
 
-  /// The thread's grid, cta and thread digits on the axis are all 0.
+  /// The grid, cta and thread digits of the axis are 0, but for those that one of `axes` shares.
   bool at_origin(LayoutId layout, std::uint32_t axis, const ThreadId &id,
                  const std::vector<std::uint32_t> &axes) const;
 

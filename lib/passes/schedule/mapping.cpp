@@ -70,6 +70,11 @@ class Chooser {
     });
   }
 
+  /// For digits, which have at least one position.
+  std::int64_t expected_at_least_1(const Index &index) const {
+    return std::max<std::int64_t>(1, expected(index));
+  }
+
   /// 16 bytes of the narrowest contiguous tensor, but at most 32 of the widest.
   int widest_useful_vector() const {
     std::size_t narrow = 16, wide = 1;
@@ -132,7 +137,7 @@ class Chooser {
 
   void map_flat() {
     if (kept_.empty()) {
-      m_.threads = 1;
+      m_.threads = 32;
       return;
     }
     std::vector<DimId> dims = with_inner_last(kept_);
@@ -178,7 +183,7 @@ class Chooser {
   void map_rows() {
     if (folded_.size() > 1) vec_ = std::min(vec_, dividing_vector());
     Index row = extent(folded_);
-    std::int64_t n = expected(row);
+    std::int64_t n = expected_at_least_1(row);
     bool aligned = starts_are_aligned();
     if (!aligned && n < kAlignedRow) vec_ = 1;
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
@@ -196,7 +201,7 @@ class Chooser {
 
   void map_resident_rows(const Index &row, bool aligned) {
     m_.form = Form::Resident;
-    std::int64_t n = expected(row);
+    std::int64_t n = expected_at_least_1(row);
     std::int64_t span = aligned ? n : n + vec_ - 1;  // with a head that starts early
     std::int64_t wanted = std::max<std::int64_t>(elements_per_thread(n), vec_);
     std::int64_t lanes = std::min<std::int64_t>(pow2_at_least(ceil_div(span, wanted)),
@@ -237,8 +242,8 @@ class Chooser {
   void map_split_rows(const Index &row) {
     std::int64_t threads = kFlatThreads, step = threads * vec_ * kUnroll;
     if (!starts_are_aligned()) vec_ = 1, step = threads * kUnroll;
-    std::int64_t rows = std::max<std::int64_t>(expected(extent(kept_)), 1);
-    std::int64_t useful = ceil_div(expected(row), step);
+    std::int64_t rows = expected_at_least_1(extent(kept_));
+    std::int64_t useful = ceil_div(expected_at_least_1(row), step);
     std::int64_t parts = std::clamp<std::int64_t>(p_.target.num_sms * 8 / rows, 1, useful);
     Index count = ceildiv(row, parts * step);
     Index grid_rows = extent(kept_);
@@ -257,9 +262,9 @@ class Chooser {
     vec_ = std::min(vec_, dividing_vector());
     if (!starts_are_aligned()) vec_ = 1;
     Index columns = p_.domain.dims[inner_].extent;
-    std::int64_t n = expected(extent(folded_));
+    std::int64_t n = expected_at_least_1(extent(folded_));
     std::int64_t lanes =
-        std::min<std::int64_t>(32, pow2_at_least(ceil_div(expected(columns), vec_)));
+        std::min<std::int64_t>(32, pow2_at_least(ceil_div(expected_at_least_1(columns), vec_)));
     std::int64_t down = kFlatThreads / lanes;
     bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
     if (keeps && map_resident_columns(n, lanes, down)) return;
@@ -290,9 +295,7 @@ class Chooser {
     return dims;
   }
 
-  std::int64_t expected_outer() const {
-    return std::max<std::int64_t>(expected(extent(outer())), 1);
-  }
+  std::int64_t expected_outer() const { return expected_at_least_1(extent(outer())); }
 
   /// Columns across lanes, outer kept dims on the grid; `stride` blocks share a tile.
   std::vector<Axis> column_axes(std::int64_t lanes, const Index &stride) const {

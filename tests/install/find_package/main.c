@@ -5,9 +5,9 @@
 #include <string.h>
 
 static const char *const program =
-    "graph @scale(%x: f32[B, 8], %s: scalar f32) {\n"
+    "graph @scale(%x: f32[B, 8], %s: f32 scalar) {\n"
     "  %0 = mul %x, %s : f32[B, 8]\n"
-    "  return %y = %0\n"
+    "  return %0 as y\n"
     "}\n";
 
 static int fail(const char *what) {

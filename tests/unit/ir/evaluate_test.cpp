@@ -96,6 +96,14 @@ TEST(Evaluate, SixteenBitFunctionsStayWithinOneUnit) {
   EXPECT_EQ(1, compare(y, t).failures);
 }
 
+TEST(Evaluate, ExactOperationsWithWideLiteralsRound) {
+  // The remainder by an f32 literal is exact in f32 but needs rounding to bf16.
+  Expected y = map(DType::BF16, {2.03125}, [](Value x) { return rem(exp(x), 0.7853982); });
+  double of_exp = std::ldexp(1, -5), unit = std::ldexp(1, -8);
+  EXPECT_GE(error(y, 0), of_exp + unit / 2);
+  EXPECT_LE(error(y, 0), of_exp + unit);
+}
+
 TEST(Evaluate, ErrorsGrowThroughOperations) {
   // log amplifies near 1, exp by its result.
   Expected y = map(DType::F32, {1.001}, [](Value x) { return log(exp(log(x))); });

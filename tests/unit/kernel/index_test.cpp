@@ -161,24 +161,12 @@ TEST(Index, RandomExpressionsKeepTheirValue) {
       std::int64_t c = 1 + below(12), q = a.value / c, m = a.value % c;
       if (m < 0) --q, m += c;
       switch (random() % 6) {
-        case 0:
-          pool.push_back({a.index + b.index, a.value + b.value});
-          break;
-        case 1:
-          pool.push_back({a.index - b.index, a.value - b.value});
-          break;
-        case 2:
-          pool.push_back({a.index * c, a.value * c});
-          break;
-        case 3:
-          pool.push_back({a.index * N, a.value * n});
-          break;
-        case 4:
-          pool.push_back({floordiv(a.index, c, r), q});
-          break;
-        case 5:
-          pool.push_back({mod(a.index, c, r), m});
-          break;
+        case 0: pool.push_back({a.index + b.index, a.value + b.value}); break;
+        case 1: pool.push_back({a.index - b.index, a.value - b.value}); break;
+        case 2: pool.push_back({a.index * c, a.value * c}); break;
+        case 3: pool.push_back({a.index * N, a.value * n}); break;
+        case 4: pool.push_back({floordiv(a.index, c, r), q}); break;
+        case 5: pool.push_back({mod(a.index, c, r), m}); break;
       }
       const Sample &last = pool.back();
       ASSERT_EQ(evaluate(last.index, leaf_value), last.value) << text(last.index);

@@ -181,18 +181,10 @@ TEST(KernelText, SurvivesMutations) {
     for (unsigned n = 0; n <= random() % 3; ++n) {
       std::size_t at = random() % text.size();
       switch (random() % 4) {
-        case 0:
-          text[at] = static_cast<char>(random());
-          break;
-        case 1:
-          text.erase(at, 1 + random() % 20);
-          break;
-        case 2:
-          text.insert(at, seed.substr(random() % seed.size(), 1 + random() % 20));
-          break;
-        case 3:
-          text.resize(at + 1);
-          break;
+        case 0: text[at] = static_cast<char>(random()); break;
+        case 1: text.erase(at, 1 + random() % 20); break;
+        case 2: text.insert(at, seed.substr(random() % seed.size(), 1 + random() % 20)); break;
+        case 3: text.resize(at + 1); break;
       }
     }
     try {

@@ -38,9 +38,7 @@ std::string error_in(const std::string &body, std::string_view layout = kLayout,
   return error_of(parse_kernel(text_of(body, layout, settings)));
 }
 
-std::string error_in_layout(std::string_view layout) {
-  return error_in("", layout);
-}
+std::string error_in_layout(std::string_view layout) { return error_in("", layout); }
 
 /// The error after a change that no text can express.
 std::string error_after(const std::string &body, const std::function<void(Kernel &)> &change) {

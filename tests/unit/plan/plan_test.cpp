@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 namespace {
 
@@ -228,10 +228,10 @@ TEST(Plan, LongChainIsCutAtTheStatementCap) {
   Value v = x;
   for (int i = 0; i < 10000; ++i) v = v + x;
   g.output("y", v);
-  auto start = std::chrono::steady_clock::now();
+  std::clock_t start = std::clock();
   Plan p = make_plan(g);
-  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(spent.count(), 1.0);
+  double spent = double(std::clock() - start) / CLOCKS_PER_SEC;
+  EXPECT_LT(spent, 1.0);
   EXPECT_GE(p.kernels.size(), 3u);
   EXPECT_LE(p.kernels.size(), 5u);
   for (const PlannedKernel &k : p.kernels) EXPECT_LE(k.nodes.size(), 4096u);
@@ -242,10 +242,10 @@ TEST(Plan, ManyReadersOfOneValuePlanInTime) {
   Graph g;
   Value x = exp(g.input("x", f32, {1 << 16}));
   for (int i = 0; i < 3000; ++i) g.output("y" + std::to_string(i), x + double(i));
-  auto start = std::chrono::steady_clock::now();
+  std::clock_t start = std::clock();
   Plan p = make_plan(g);
-  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(spent.count(), 2.0);
+  double spent = double(std::clock() - start) / CLOCKS_PER_SEC;
+  EXPECT_LT(spent, 2.0);
   EXPECT_LE(p.kernels.size(), 4u);
 }
 

@@ -1,0 +1,83 @@
+// Builds the value graph: one forward loop that turns views into index maps and unifies axes.
+//
+// Axes hold atoms that may still be joined or cut; domains are interned once all nodes are in.
+#pragma once
+
+#include "passes/plan_graph.h"
+
+#include <map>
+
+namespace fuse {
+
+/// How a node's elements are found from the value that they come from.
+struct ValueMap {
+  PlanId from = kNoPlan;  // kNoPlan: constants and iota
+  std::vector<AtomList> axes;
+  AtomList changed;   // atoms of `from` that are indexed otherwise than by `axes`
+  double stride = 1;  // elements skipped along the innermost axis
+};
+
+class PlanGraphBuilder {
+ public:
+  PlanGraphBuilder(const GraphData &graph, const LowerOptions &options)
+      : g_(graph),
+        sizes_(expected_sizes(graph, options.sizes)),
+        live_(live_nodes(graph)),
+        in_memory_(nodes_in_memory(graph, live_)),
+        maps_(graph.size()) {
+    p_.value_of.assign(graph.size(), kNoPlan);
+    p_.num_symbols = graph.symbols.size();
+  }
+
+  PlanGraph build() {
+    for (NodeId id = 0; id < g_.size(); ++id)
+      if (live_[id]) add_node(id);
+    add_copies();
+    intern_domains();
+    link_users();
+    return std::move(p_);
+  }
+
+ private:
+  struct Pending {  // what becomes of atoms once all are unified
+    AtomList domain, folded;
+    std::vector<AtomList> changed;  // by edge
+  };
+
+  void add_node(NodeId id);
+  void add_value(NodeId id, ValueKind kind, std::vector<AtomList> axes, AtomList folded = {});
+  void add_edge(PlanId user, NodeId operand, const AtomList &changed);
+  void add_copies();
+
+  ValueMap map_view(NodeId id);
+  ValueMap map_reshape(NodeId id);
+  void map_slice(NodeId id, ValueMap &map);
+
+  std::vector<AtomList> join_operands(NodeId id);
+  void add_pointwise(NodeId id);
+  void add_pad_or_concat(NodeId id);
+  void add_gather(NodeId id);
+  void add_reduction(NodeId id);
+
+  std::vector<AtomList> fresh_axes(const Shape &shape);
+  AtomList fresh_axis(const Dim &extent) {
+    return extent == Dim(1) ? AtomList{} : AtomList{atoms_.fresh(extent)};
+  }
+  AtomList flat(const std::vector<AtomList> &axes) const;
+  double count(const Shape &shape) const;
+  void intern_domains();
+  DomainId intern(const AtomList &atoms);
+  void link_users();
+
+  const GraphData &g_;
+  Bindings sizes_;
+  std::vector<bool> live_, in_memory_;
+  std::vector<ValueMap> maps_;  // by node
+  DimAtoms atoms_;
+  std::vector<Pending> pending_;  // by value
+  std::map<AtomList, DomainId> domain_ids_;
+  std::vector<AtomList> extra_changed_;  // by operand of the node at hand: axes not unified
+  PlanGraph p_;
+};
+
+}  // namespace fuse

@@ -1,0 +1,88 @@
+// Launching on the host executor: the kernels of programs.cpp, really compiled and run.
+#include "expect_error.h"
+#include "programs.h"
+
+#include <numeric>
+#include <thread>
+
+using namespace fuse;
+
+namespace {
+
+CompileOptions host() {
+  CompileOptions options;
+  options.executor = Executor::Host;
+  return options;
+}
+
+class HostLaunchTest : public ::testing::Test {
+ protected:
+  HostLaunchTest() { std::iota(x.begin(), x.end(), 0.0f); }
+  std::vector<float> x = std::vector<float>(1000), y = std::vector<float>(1000);
+};
+
+}  // namespace
+
+TEST_F(HostLaunchTest, ComputesWithTailsAndScalars) {
+  Executable exe = make_executable(scale_interface(), scale_program, host());
+  EXPECT_EQ(exe.executor(), "host");
+  exe.launch(nullptr, {tensor(x.data(), {300}), 2.0f, tensor(y.data(), {300})});
+  for (std::size_t i = 0; i < 1000; ++i) EXPECT_EQ(y[i], i < 300 ? 2 * x[i] : 0.0f);
+}
+
+TEST_F(HostLaunchTest, StridedArgumentsCompileAVariant) {
+  Executable exe = make_executable(scale_interface(), scale_program, host());
+  exe.launch(nullptr, {tensor(x.data(), {300}, {3}), 2.0f, tensor(y.data(), {300})});
+  for (std::size_t i = 0; i < 300; ++i) EXPECT_EQ(y[i], 2 * x[3 * i]);
+  ASSERT_EQ(exe.compilations().size(), 2u);
+  EXPECT_EQ(exe.compilations()[1].reason, "x is strided");
+}
+
+TEST_F(HostLaunchTest, StepsShareAWorkspace) {
+  Executable exe = make_executable(staged_interface(), staged_program, host());
+  exe.launch(nullptr, {tensor(x.data(), {300}), tensor(y.data(), {300})});
+  for (std::size_t i = 0; i < 300; ++i) EXPECT_EQ(y[i], x[i] + 1);
+}
+
+TEST_F(HostLaunchTest, LaunchersWork) {
+  Launcher run = make_executable(staged_interface(), staged_program, host()).bind({300});
+  DeviceBuffer memory = DeviceBuffer::host(run.workspace_bytes());
+  DeviceBuffer in = DeviceBuffer::host(1200), out = DeviceBuffer::host(1200);
+  in.copy_from_host(x.data(), 1200);
+  LaunchOptions options;
+  options.workspace = {memory.data(), memory.size(), false};
+  run(nullptr, {in.data(), out.data()}, options);
+  out.copy_to_host(y.data(), 1200);
+  EXPECT_EQ(y[299], 300.0f);
+}
+
+TEST_F(HostLaunchTest, ThreadsShareAnExecutable) {
+  Executable exe = make_executable(staged_interface(), staged_program, host());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&exe, this] {
+      std::vector<float> own(300);
+      for (int i = 0; i < 5; ++i) {
+        exe.launch(nullptr, {tensor(x.data(), {300}), tensor(own.data(), {300})});
+        EXPECT_EQ(own[299], 300.0f);
+      }
+    });
+  for (std::thread &t : threads) t.join();
+}
+
+TEST_F(HostLaunchTest, AStreamIsRefused) {
+  Executable exe = make_executable(scale_interface(), scale_program, host());
+  auto stream = reinterpret_cast<CUstream_st *>(0x100);
+  EXPECT_EQ(
+      error_of(ErrorCode::InvalidArgument,
+               [&] { exe.launch(stream, {tensor(x.data(), {4}), 1.0f, tensor(y.data(), {4})}); }),
+      "scale runs on the host: its stream is null");
+}
+
+TEST_F(HostLaunchTest, AutoIsTheHostWithoutADriver) {
+  if (has_driver()) GTEST_SKIP() << "this machine has a GPU";
+  EXPECT_EQ(make_executable(scale_interface(), scale_program, {}).executor(), "host");
+  CompileOptions gpu;
+  gpu.executor = Executor::Gpu;
+  error_of(ErrorCode::NoDevice, [&] { make_executable(scale_interface(), scale_program, gpu); });
+}

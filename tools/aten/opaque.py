@@ -1,0 +1,60 @@
+"""Ops that someone else runs: extern, with what the call needs besides tensors in the name."""
+import json
+
+from .program import Value
+
+LIBRARY = "a kernel of a library"
+REASONS = {
+    "aten.mm.default": LIBRARY,
+    "aten.bmm.default": LIBRARY,
+    "aten.addmm.default": LIBRARY,
+    "aten.convolution.default": LIBRARY,
+    "aten.convolution_backward.default": LIBRARY,
+    "aten.avg_pool2d.default": LIBRARY,
+    "aten.avg_pool2d_backward.default": LIBRARY,
+    "prims._low_memory_max_pool_with_offsets.default": LIBRARY,
+    "prims._low_memory_max_pool_offsets_to_indices.default": LIBRARY,
+    "aten.max_pool2d_with_indices_backward.default": LIBRARY,
+    "aten.cumsum.default": "a scan",
+    "aten.rand.default": "random numbers",
+    "aten.index_put.default": "a scatter with repeated positions",
+}
+
+
+class Opaque(Exception):
+    """Raised by a handler for a form of its op that it does not translate; says why."""
+
+
+def tensors_of(arguments):
+    for a in arguments:
+        if isinstance(a, Value):
+            yield a
+        elif isinstance(a, list):
+            yield from tensors_of(a)
+
+
+def other_arguments(arguments):
+    """Arguments that are no tensors, as text; a tensor's place is marked by '_'."""
+    def plain(a):
+        if isinstance(a, Value):
+            return "_"
+        return [plain(x) for x in a] if isinstance(a, list) else a
+    shown = [plain(a) for a in arguments]
+    return "" if all(a == "_" for a in shown) else json.dumps(shown)[1:-1].replace('"', "")
+
+
+def make_extern(program, node, reason):
+    """All results that are tensors, at their recorded positions."""
+    key = (node.op, reason)
+    program.opaque[key] = program.opaque.get(key, 0) + 1
+    extra = other_arguments(node.args)
+    name = f"{node.op}({extra})" if extra else node.op
+    positions = [i for i in range(len(node.outs)) if node.out_type(i)]
+    types = [node.out_type(i) for i in positions]
+    made = program.emit_extern(name, tensors_of(node.args), types)
+    if len(node.outs) == 1:
+        return made[0]
+    results = [None] * len(node.outs)
+    for position, value in zip(positions, made):
+        results[position] = value
+    return results
