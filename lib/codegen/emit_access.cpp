@@ -36,17 +36,21 @@ llvm::Value *Emitter::conjunction(llvm::Value *a, llvm::Value *b) {
   return it->second;
 }
 
-/// The axis along whose vec digit the placed index advances by one element.
+/// The axis along whose vec digit the placed index advances by one element. Inside a division or
+/// remainder that cannot be seen: then it is the only axis with such a digit.
 std::uint32_t Emitter::vector_axis(const Index &placed, int vector,
                                    const std::vector<std::uint32_t> &axes) const {
+  std::vector<std::uint32_t> candidates;
   for (std::uint32_t a : axes) {
     const AxisMap &axis = map_.axis(layout_, a);
     if (axis.vec == kNone || axis.vec_extent % vector != 0) continue;
     std::optional<Index> factor = placed.coefficient_of(axis.vec);
     if (factor && factor->is_constant(1)) return a;
+    if (!factor) candidates.push_back(a);
   }
-  fail(ErrorCode::Internal, "kernel {}: an access of {} elements that are not consecutive",
-       kernel_.name, vector);
+  FUSE_CHECK(candidates.size() == 1, "kernel {}: an access of {} elements that are not consecutive",
+             kernel_.name, vector);
+  return candidates[0];
 }
 
 void Emitter::emit_group_validity(Group &group, std::uint32_t axis) {

@@ -136,15 +136,13 @@ llvm::Value *Ops::emit_compare(Op op, DType dtype, llvm::Value *x, llvm::Value *
     P predicate = is_float(dtype) ? of_float : is_signed_int(dtype) ? of_signed : of_unsigned;
     return b_.CreateCmp(predicate, x, y);
   };
-  switch (op) {
-    case Op::Eq: return pick(P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ);
-    case Op::Ne: return pick(P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE);
-    case Op::Lt: return pick(P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT);
-    case Op::Le: return pick(P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE);
-    case Op::Gt: return pick(P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT);
-    default:  // Ge: the last comparison of ops.def
-      return pick(P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE);
-  }
+  if (op == Op::Eq) return pick(P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ);
+  if (op == Op::Ne) return pick(P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE);
+  if (op == Op::Lt) return pick(P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT);
+  if (op == Op::Le) return pick(P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE);
+  if (op == Op::Gt) return pick(P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT);
+  FUSE_CHECK(op == Op::Ge, "{} is not a comparison", info(op).text);
+  return pick(P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE);
 }
 
 llvm::Value *Ops::emit_test(Op op, DType dtype, llvm::Value *x) {
@@ -250,8 +248,76 @@ llvm::Value *Ops::emit_float(Op op, DType dtype, const Values &x) {
     case Op::Max: return emit_min_max(op == Op::Max, dtype, x[0], x[1]);
     case Op::Fma:
       return b_.CreateIntrinsic(x[0]->getType(), llvm::Intrinsic::fma, {x[0], x[1], x[2]});
-    default: fail(ErrorCode::Internal, "{} is not an exact float operation", info(op).text);
+    case Op::Input:
+    case Op::Constant:
+    case Op::Iota:
+    case Op::Not:
+    case Op::Rsqrt:
+    case Op::Cbrt:
+    case Op::Exp:
+    case Op::Exp2:
+    case Op::Expm1:
+    case Op::Log:
+    case Op::Log2:
+    case Op::Log1p:
+    case Op::Sin:
+    case Op::Cos:
+    case Op::Tan:
+    case Op::Asin:
+    case Op::Acos:
+    case Op::Atan:
+    case Op::Sinh:
+    case Op::Cosh:
+    case Op::Tanh:
+    case Op::Asinh:
+    case Op::Acosh:
+    case Op::Atanh:
+    case Op::Erf:
+    case Op::Erfc:
+    case Op::Erfinv:
+    case Op::Lgamma:
+    case Op::Digamma:
+    case Op::Sigmoid:
+    case Op::Pow:
+    case Op::Atan2:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::Shl:
+    case Op::Shr:
+    case Op::Eq:
+    case Op::Ne:
+    case Op::Lt:
+    case Op::Le:
+    case Op::Gt:
+    case Op::Ge:
+    case Op::IsNan:
+    case Op::IsInf:
+    case Op::IsFinite:
+    case Op::Select:
+    case Op::Cast:
+    case Op::CastSat:
+    case Op::Bitcast:
+    case Op::Broadcast:
+    case Op::Reshape:
+    case Op::Transpose:
+    case Op::Slice:
+    case Op::Flip:
+    case Op::Pad:
+    case Op::Concat:
+    case Op::Gather:
+    case Op::Sum:
+    case Op::Prod:
+    case Op::ReduceMax:
+    case Op::ReduceMin:
+    case Op::Any:
+    case Op::All:
+    case Op::ArgMax:
+    case Op::ArgMin:
+    case Op::Extern:
+    case Op::ExternResult: break;
   }
+  fail(ErrorCode::Internal, "{} is not an exact float operation", info(op).text);
 }
 
 }  // namespace fuse

@@ -20,10 +20,13 @@ bool fits(const GraphData &g, NodeId id, DType expected) {
   return is_constant(g, id) && g.dtype(id) == compute_type(expected);
 }
 
-/// The dtype of the operands: that of the first that is no literal.
+/// The dtype of the operands: that of the first that is no constant. Among constants, literals are
+/// those of a compute type, so one of another type decides.
 DType operand_dtype(const GraphData &g, std::span<const NodeId> operands) {
   for (NodeId id : operands)
     if (!is_constant(g, id)) return g.dtype(id);
+  for (NodeId id : operands)
+    if (compute_type(g.dtype(id)) != g.dtype(id)) return g.dtype(id);
   return g.dtype(operands[0]);
 }
 

@@ -168,9 +168,12 @@ class Verifier {
     return g_.dtype(id) == expected || (is_constant(id) && g_.dtype(id) == compute_type(expected));
   }
 
+  /// As the builders decide it: among constants, one that is no literal.
   DType operand_dtype(std::span<const NodeId> operands) const {
     for (NodeId o : operands)
       if (!is_constant(o)) return g_.dtype(o);
+    for (NodeId o : operands)
+      if (compute_type(g_.dtype(o)) != g_.dtype(o)) return g_.dtype(o);
     return g_.dtype(operands[0]);
   }
 

@@ -1,11 +1,12 @@
 // The order of the graph passes, and the runner: it times, verifies, dumps and skips.
 #include "ir/env.h"
 #include "ir/format.h"
+#include "ir/graph_data.h"
+#include "ir/log.h"
 #include "ir/verify_graph.h"
 #include "passes/passes.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 namespace fuse {
@@ -32,9 +33,27 @@ Graph run_pass(const GraphPass &pass, const Graph &graph, const PassListener &li
   std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   verify(after);
   bool changed = !(after == graph);
+  if (environment().time)
+    log(LogLevel::Info, "pass {}: {:.3f} ms, {} nodes", pass.name, elapsed.count() * 1e3,
+        after.data().size());
   if (changed && dumps("graph")) dump("graph", pass.name, to_string(after));
   if (listener) listener({pass.name, elapsed.count(), changed, after});
   return after;
+}
+
+Graph run_named(std::string_view name, const Graph &graph, const PassListener &listener) {
+  const GraphPass &pass = find_pass(name);
+  return environment().disable.contains(name) ? graph.clone() : run_pass(pass, graph, listener);
+}
+
+/// Folding makes constants that rules look for; rules make operations of constants alone.
+Graph settle(const Graph &graph, const PassListener &listener) {
+  Graph folded = run_named("fold_constants", graph, listener);
+  for (;;) {
+    Graph simple = run_named("simplify", folded, listener);
+    folded = run_named("fold_constants", simple, listener);
+    if (folded == simple) return simple;
+  }
 }
 
 }  // namespace
@@ -44,22 +63,16 @@ std::span<const GraphPass> graph_passes() { return kPasses; }
 Graph run_passes(const Graph &graph, std::span<const std::string_view> names,
                  const PassListener &listener) {
   Graph result = graph.clone();
-  for (std::string_view name : names) {
-    const GraphPass &pass = find_pass(name);
-    if (!environment().disable.contains(name)) result = run_pass(pass, result, listener);
-  }
+  for (std::string_view name : names) result = run_named(name, result, listener);
   return result;
 }
 
 Graph canonicalize(const Graph &graph, bool strict, const PassListener &listener) {
-  // Dead nodes first: the other passes count uses. Folding before simplify, whose rules look for
-  // constants, and after it, because rules make operations of constants alone.
-  constexpr std::array<std::string_view, 4> canonical = {"eliminate_dead", "fold_constants",
-                                                         "simplify", "fold_constants"};
-  // Widen once the chains are canonical; its casts and products then simplify once more.
-  constexpr std::array<std::string_view, 3> wide = {"widen", "fold_constants", "simplify"};
-  Graph result = run_passes(graph, canonical, listener);
-  return strict ? std::move(result) : run_passes(result, wide, listener);
+  // Dead readers would hide chains.
+  Graph result = settle(run_named("eliminate_dead", graph, listener), listener);
+  if (strict) return result;
+  // Once, on canonical chains; its casts and products settle again.
+  return settle(run_named("widen", result, listener), listener);
 }
 
 }  // namespace fuse

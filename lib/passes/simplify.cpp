@@ -108,9 +108,8 @@ Graph simplify_once(const Graph &graph, const RulesOfOps &rules, bool &changed) 
 
 Graph simplify(const Graph &graph) {
   static const RulesOfOps rules = collect_rules();
-  bool changed = false;
-  Graph result = simplify_once(graph, rules, changed);
-  while (changed) {
+  Graph result = eliminate_dead(graph);  // a dead reader must not count
+  for (bool changed = true; changed;) {
     changed = false;
     result = simplify_once(result, rules, changed);
   }

@@ -2,6 +2,7 @@
 import math
 
 from .opaque import Opaque
+from .program import is_float, round_to
 from .views import axis_of, broadcast, reshape, row_major
 
 
@@ -67,6 +68,7 @@ def scatter_value(p, node, x, axis, index, value):
         raise Opaque("scatter of several positions")
     position = p.emit("iota", [], index.dtype, x.shape, f"axis={axis}")
     here = p.emit("eq", [position, index], "bool", x.shape)
+    value = round_to(value, x.dtype) if is_float(x.dtype) else value
     return p.emit("select", [here, value, x], x.dtype, x.shape)
 
 

@@ -210,12 +210,20 @@ ValueId BodyBuilder::emit_node(const Key &key) {
   return emit_elementwise(key);
 }
 
+/// Offset of an element of the node in a tensor that may be a reshape of it.
+Index BodyBuilder::offset_at(const TensorRef &tensor, NodeId node, const Position &at) const {
+  if (tensor.shape == g_.shape(node)) return offset_of(tensor, at);
+  Index linear = linearize(at, extents_of(g_.shape(node)));
+  if (!tensor.strided) return linear;
+  return offset_of(tensor, delinearize(linear, extents_of(tensor.shape), domain_.ranges()));
+}
+
 ValueId BodyBuilder::emit_load(const Key &key) {
   const TensorRef &tensor = tensors_.reads.at(key.node);
   Stmt s;
   s.kind = StmtKind::Load;
   s.buffer = tensor.buffer;
-  s.index = offset_of(tensor, key.at);
+  s.index = offset_at(tensor, key.node, key.at);
   s.guard = key.guard;
   std::vector<DimId> dims = dims_of(s.index);
   if (key.guard != kNone) dims = merge(dims, kernel_.values[key.guard].dims);
@@ -392,7 +400,7 @@ void BodyBuilder::store(NodeId node) {
     Stmt s;
     s.kind = StmtKind::Store;
     s.buffer = tensor.buffer;
-    s.index = offset_of(tensor, domain_.at.at(node));
+    s.index = offset_at(tensor, node, domain_.at.at(node));
     s.operands = {value};
     emit(std::move(s));
   }

@@ -106,6 +106,7 @@ class BodyBuilder {
   std::vector<Key> demands(const Key &key);
   ValueId emit_node(const Key &key);
   ValueId emit_load(const Key &key);
+  Index offset_at(const TensorRef &tensor, NodeId node, const Position &at) const;
   ValueId emit_elementwise(const Key &key);
   ValueId emit_pad(const Key &key);
   ValueId emit_concat(const Key &key);

@@ -33,12 +33,15 @@ class Placement {
     while (true) {
       place_all();
       if (!split_one_dim()) break;
-      if (domain_.dims.size() > kMaxDims) return std::nullopt;
+      if (domain_.dims.size() > kMaxDims)
+        return refuse("reshapes split more than {} dims", kMaxDims);
     }
     number_in_order();
     if (!place_loose_stores() || !mark_reduced()) return std::nullopt;
     return domain_;
   }
+
+  const std::string &reason() const { return reason_; }
 
  private:
   const GraphData &g_;
@@ -46,6 +49,20 @@ class Placement {
   const Bindings &sizes_;
   Domain domain_;
   RootAxes root_;
+  std::string reason_;
+
+  template <class... Args>
+  std::nullopt_t refuse(fmt::format_string<Args...> format, Args &&...args) {
+    append(reason_, format, std::forward<Args>(args)...);
+    return std::nullopt;
+  }
+
+  /// refuse, where a bool is asked for.
+  template <class... Args>
+  bool reject(fmt::format_string<Args...> format, Args &&...args) {
+    append(reason_, format, std::forward<Args>(args)...);
+    return false;
+  }
 
   void consider_root(NodeId id, double &best) {
     double size = approximate_elements(g_.shape(id), sizes_);
@@ -88,6 +105,10 @@ class Placement {
   void place_all() {
     domain_.at.clear();
     domain_.at[root_.root] = root_position();
+    propagate();
+  }
+
+  void propagate() {
     bool changed = true;
     while (changed) {
       changed = false;
@@ -234,21 +255,32 @@ class Placement {
       for (Index &index : position) index = substitute(index, rename, domain_.ranges());
   }
 
-  /// Stored values that nothing connects to the root stand where their extents match its axes.
+  /// Stored values that nothing connects to the root stand along dims of their axes' extents.
   bool place_loose_stores() {
     for (NodeId id : kernel_.stores) {
       if (domain_.at.count(id)) continue;
-      if (g_.shape(id) != g_.shape(root_.root)) return false;
-      domain_.at[id] = root_position();
-      bool changed = true;
-      while (changed) {
-        changed = false;
-        for (NodeId n : kernel_.nodes) changed |= place_forward(n);
-        for (auto it = kernel_.nodes.rbegin(); it != kernel_.nodes.rend(); ++it)
-          changed |= place_backward(*it);
-      }
+      std::optional<Position> position = matching_dims(g_.shape(id));
+      if (!position) return reject("%{} has no place along the axes of %{}", id, root_.root);
+      domain_.at[id] = *position;
+      propagate();
     }
     return true;
+  }
+
+  std::optional<Position> matching_dims(const Shape &shape) const {
+    if (shape == g_.shape(root_.root)) return root_position();
+    Position position;
+    DimId next = 0;
+    for (const Dim &extent : shape) {
+      if (extent == Dim(1)) {
+        position.emplace_back(0);
+        continue;
+      }
+      while (next < domain_.dims.size() && !(domain_.dims[next].extent == Index(extent))) ++next;
+      if (next == domain_.dims.size()) return std::nullopt;
+      position.push_back(Index::dim(next++));
+    }
+    return position;
   }
 
   /// All reductions fold the same dims, whole, and keep none of them.
@@ -257,10 +289,12 @@ class Placement {
     std::optional<std::vector<DimId>> common;
     for (NodeId id : kernel_.nodes) {
       if (!is_reduce(g_, id)) continue;
-      if (!domain_.at.count(id) || !domain_.at.count(g_.operand(id, 0))) return false;
+      if (!domain_.at.count(id) || !domain_.at.count(g_.operand(id, 0)))
+        return reject("reduction %{} is not connected to %{}", id, root_.root);
       std::vector<DimId> folded = dims_folded_by(id);
-      if (!folds_whole_dims(id, folded)) return false;
-      if (common && *common != folded) return false;
+      if (!folds_whole_dims(id, folded)) return reject("reduction %{} folds part of a dim", id);
+      if (common && *common != folded)
+        return reject("reduction %{} folds other dims than those before it", id);
       common = folded;
     }
     if (common)
@@ -319,8 +353,11 @@ double approximate_elements(const Shape &shape, const Bindings &sizes) {
 }
 
 std::optional<Domain> analyze_domain(const GraphData &graph, const PlannedKernel &kernel,
-                                     const Bindings &sizes) {
-  return Placement(graph, kernel, sizes).run();
+                                     const Bindings &sizes, std::string *reason) {
+  Placement placement(graph, kernel, sizes);
+  std::optional<Domain> domain = placement.run();
+  if (reason) *reason = placement.reason();
+  return domain;
 }
 
 }  // namespace fuse

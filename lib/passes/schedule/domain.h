@@ -26,9 +26,10 @@ struct Domain {
 
 /// Places the nodes of a kernel over common dims: the axes of its largest operand of a reduction,
 /// or of its largest stored value, split where reshapes ask for it. Every stored value and every
-/// reduction is placed, and all reductions fold the same dims; nullopt where that cannot be.
+/// reduction is placed, and all reductions fold the same dims; nullopt where that cannot be, with
+/// the reason.
 std::optional<Domain> analyze_domain(const GraphData &graph, const PlannedKernel &kernel,
-                                     const Bindings &sizes);
+                                     const Bindings &sizes, std::string *reason = nullptr);
 
 /// Elements of a shape, symbols without a value counting 1,024; for comparisons only.
 double approximate_elements(const Shape &shape, const Bindings &sizes);

@@ -21,9 +21,10 @@ class Assembler {
             const Target &target, const LowerOptions &options)
       : g_(graph), planned_(planned), memory_(memory), target_(target), options_(options) {}
 
-  std::optional<BuiltKernel> run() {
-    std::optional<Domain> domain = analyze_domain(g_, planned_, options_.sizes);
+  std::optional<BuiltKernel> run(std::string *reason) {
+    std::optional<Domain> domain = analyze_domain(g_, planned_, options_.sizes, reason);
     if (!domain) return std::nullopt;
+    *reason = "a reduction is needed at two positions";
     domain_ = std::move(*domain);
     add_tensors();
     analyze_reductions();
@@ -62,10 +63,10 @@ class Assembler {
   TensorRef add_buffer(NodeId node, const MemoryLayout &layout, BufferRole role) {
     Kernel &k = built_.kernel;
     auto id = static_cast<BufferId>(k.buffers.size());
-    std::vector<Index> shape = layout.is_scalar ? std::vector<Index>{} : extents_of(g_.shape(node));
+    std::vector<Index> shape = layout.is_scalar ? std::vector<Index>{} : extents_of(layout.shape);
     k.buffers.push_back({layout.name, g_.dtype(node), shape,
                          layout.is_scalar ? BufferRole::Scalar : role, layout.alignment, false});
-    return {id, g_.shape(node), layout.strided, layout.name};
+    return {id, layout.shape, layout.strided, layout.name};
   }
 
   void add_tensors() {
@@ -293,8 +294,8 @@ class Assembler {
 
 std::optional<BuiltKernel> build_kernel(const GraphData &graph, const PlannedKernel &planned,
                                         const KernelMemory &memory, const Target &target,
-                                        const LowerOptions &options) {
-  return Assembler(graph, planned, memory, target, options).run();
+                                        const LowerOptions &options, std::string *reason) {
+  return Assembler(graph, planned, memory, target, options).run(reason);
 }
 
 }  // namespace fuse

@@ -25,6 +25,7 @@ struct BuiltKernel {
 /// How a node lies in memory, decided by the program: names, strides, alignment.
 struct MemoryLayout {
   std::string name;
+  Shape shape;  // the node's, or a reshape of it
   bool strided = false;
   bool is_scalar = false;
   int alignment = 16;
@@ -34,9 +35,10 @@ struct KernelMemory {
   std::map<NodeId, std::vector<MemoryLayout>> writes;
 };
 
-/// Lays a planned kernel on the machine; nullopt where its nodes have no common domain.
+/// Lays a planned kernel on the machine; nullopt and the reason where its nodes have no common
+/// domain.
 std::optional<BuiltKernel> build_kernel(const GraphData &graph, const PlannedKernel &planned,
                                         const KernelMemory &memory, const Target &target,
-                                        const LowerOptions &options);
+                                        const LowerOptions &options, std::string *reason);
 
 }  // namespace fuse

@@ -2,7 +2,9 @@
 #include "ir/format.h"
 #include "ir/op.h"
 #include "passes/passes.h"
+#include "passes/plan_graph.h"
 #include "passes/schedule/kernel_builder.h"
+#include "passes/schedule/split_kernel.h"
 
 #include <algorithm>
 
@@ -19,7 +21,7 @@ class Scheduler {
   Program run() {
     program_.name = g_.name;
     program_.symbols = g_.symbols;
-    program_.plan = plan_;
+    program_.plan.decisions = plan_.decisions;
     add_arguments();
     for (const PlanStep &step : plan_.steps) {
       if (step.is_extern)
@@ -36,7 +38,9 @@ class Scheduler {
   const Target &target_;
   const LowerOptions &options_;
   Program program_;
-  std::map<NodeId, std::vector<Binding>> places_;  // of values in memory
+  // By memory root: a reshape lies where its operand lies.
+  std::map<NodeId, Binding> places_;
+  std::map<NodeId, std::vector<std::size_t>> outputs_;
 
   static ArgumentClass class_of(const std::vector<ArgumentClass> &classes, std::size_t i) {
     return i < classes.size() ? classes[i] : ArgumentClass{};
@@ -46,14 +50,13 @@ class Scheduler {
     for (NodeId id : g_.inputs) {
       const auto &attr = g_.attr<InputAttr>(id);
       ArgumentClass c = class_of(options_.inputs, program_.inputs.size());
-      places_[id].push_back({Binding::Kind::Input, program_.inputs.size()});
+      places_[id] = {Binding::Kind::Input, program_.inputs.size()};
       program_.inputs.push_back({attr.name, g_.dtype(id), g_.shape(id), attr.is_scalar,
                                  c.strided && !attr.is_scalar, c.alignment});
     }
     for (const Output &o : g_.outputs) {
       ArgumentClass c = class_of(options_.outputs, program_.outputs.size());
-      if (g_.node(o.node).op != Op::Input)
-        places_[o.node].push_back({Binding::Kind::Output, program_.outputs.size()});
+      outputs_[memory_root(g_, o.node)].push_back(program_.outputs.size());
       program_.outputs.push_back(
           {o.name, g_.dtype(o.node), g_.shape(o.node), false, c.strided, c.alignment});
     }
@@ -66,36 +69,41 @@ class Scheduler {
 
   MemoryLayout layout_of(NodeId id, const Binding &place) const {
     if (place.kind == Binding::Kind::Workspace)
-      return {"t" + std::to_string(id), false, false, 256};
+      return {"t" + std::to_string(id), g_.shape(id), false, false, 256};
     const Argument &a = argument(place);
     int alignment = a.alignment ? a.alignment : static_cast<int>(size_of(a.dtype));
-    return {a.name, a.strided, a.is_scalar, alignment};
+    return {a.name, a.shape, a.strided, a.is_scalar, alignment};
   }
 
-  /// A place for a value that only this program sees.
-  void add_workspace(NodeId id) {
-    places_[id].push_back({Binding::Kind::Workspace, program_.workspace.size()});
-    Index bytes =
-        Index(num_elements(g_.shape(id))) * Index(static_cast<std::int64_t>(size_of(g_.dtype(id))));
-    program_.workspace.push_back({bytes, false});
+  Binding add_workspace(const Index &bytes, bool counter = false) {
+    program_.workspace.push_back({bytes, counter});
+    return {Binding::Kind::Workspace, program_.workspace.size() - 1};
   }
 
-  /// Outputs that name the input itself are copied by the kernel that stores it.
+  static Index bytes_of(DType dtype, const Shape &shape) {
+    return Index(num_elements(shape)) * Index(static_cast<std::int64_t>(size_of(dtype)));
+  }
+
+  /// Where a value is written: every output that shows it, or workspace. Users read the first.
   std::vector<Binding> written_places(NodeId id) {
     std::vector<Binding> places;
-    for (std::size_t i = 0; i < g_.outputs.size(); ++i)
-      if (g_.outputs[i].node == id) places.push_back({Binding::Kind::Output, i});
-    if (!places.empty()) return places;
-    if (!places_.count(id)) add_workspace(id);
-    return places_.at(id);
+    for (std::size_t i : outputs_[id]) places.push_back({Binding::Kind::Output, i});
+    bool is_new = !places_.count(id);
+    if (places.empty() && is_new) places_[id] = add_workspace(bytes_of(g_.dtype(id), g_.shape(id)));
+    if (places.empty()) return {places_.at(id)};
+    if (is_new) places_[id] = places[0];
+    return places;
+  }
+
+  const Binding &place_of(NodeId id, std::string_view reader) const {
+    auto place = places_.find(memory_root(g_, id));
+    FUSE_CHECK(place != places_.end(), "{} reads %{}, which nothing stored", reader, id);
+    return place->second;
   }
 
   KernelMemory memory_of(const PlannedKernel &kernel) {
     KernelMemory memory;
-    for (NodeId id : kernel.reads) {
-      FUSE_CHECK(places_.count(id), "kernel {} reads %{}, which nothing stored", kernel.name, id);
-      memory.reads[id] = layout_of(id, places_.at(id)[0]);
-    }
+    for (NodeId id : kernel.reads) memory.reads[id] = layout_of(id, place_of(id, kernel.name));
     for (NodeId id : kernel.stores)
       for (const Binding &place : written_places(id))
         memory.writes[id].push_back(layout_of(id, place));
@@ -104,27 +112,35 @@ class Scheduler {
 
   Binding bind(const KernelArgument &argument) {
     switch (argument.kind) {
-      case KernelArgument::Kind::Read: return places_.at(argument.node)[0];
+      case KernelArgument::Kind::Read: return place_of(argument.node, "a kernel");
       case KernelArgument::Kind::Write: return written_places(argument.node)[argument.output];
-      case KernelArgument::Kind::Part:
-      case KernelArgument::Kind::Counter: break;
+      case KernelArgument::Kind::Part: return add_workspace(argument.bytes);
+      case KernelArgument::Kind::Counter: return add_workspace(argument.bytes, true);
     }
-    bool counter = argument.kind == KernelArgument::Kind::Counter;
-    program_.workspace.push_back({argument.bytes, counter});
-    return {Binding::Kind::Workspace, program_.workspace.size() - 1};
+    FUSE_CHECK(false, "an argument of no kind");
   }
 
   void add_kernel(const PlannedKernel &planned) {
+    std::string reason;
     std::optional<BuiltKernel> built =
-        build_kernel(g_, planned, memory_of(planned), target_, options_);
-    FUSE_CHECK(built, "kernel {} of {} nodes has no common domain", planned.name,
-               planned.nodes.size());
+        build_kernel(g_, planned, memory_of(planned), target_, options_, &reason);
+    if (!built) return add_pieces(planned, reason);
+    program_.plan.steps.push_back({false, program_.plan.kernels.size(), kNoNode});
+    program_.plan.kernels.push_back(planned);
     Step step;
     step.kernel = program_.kernels.size();
     for (const KernelArgument &a : built->arguments) step.bindings.push_back(bind(a));
     program_.kernels.push_back(std::move(built->kernel));
     program_.steps.push_back(std::move(step));
     program_.limits.insert(program_.limits.end(), built->limits.begin(), built->limits.end());
+  }
+
+  void add_pieces(const PlannedKernel &planned, const std::string &reason) {
+    std::vector<PlannedKernel> pieces = split_kernel(g_, planned);
+    FUSE_CHECK(!pieces.empty(), "kernel {} cannot be scheduled: {}", planned.name, reason);
+    program_.plan.decisions.push_back(
+        {"kernel " + planned.name, std::to_string(pieces.size()) + " kernels", reason, 0});
+    for (const PlannedKernel &piece : pieces) add_kernel(piece);
   }
 
   std::vector<NodeId> results_of(NodeId id) const {
@@ -137,17 +153,16 @@ class Scheduler {
   }
 
   void add_extern(NodeId id) {
+    program_.plan.steps.push_back({true, 0, id});
     const auto &attr = g_.attr<ExternAttr>(id);
     Step step;
     step.is_extern = true;
     step.extern_name = attr.name;
     step.num_operands = g_.operands(id).size();
     for (NodeId operand : g_.operands(id)) {
-      FUSE_CHECK(places_.count(operand), "extern {} reads %{}, which nothing stored", attr.name,
-                 operand);
       step.dtypes.push_back(g_.dtype(operand));
       step.shapes.push_back(g_.shape(operand));
-      step.bindings.push_back(places_.at(operand)[0]);
+      step.bindings.push_back(place_of(operand, attr.name));
     }
     std::vector<NodeId> results = results_of(id);
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -160,10 +175,14 @@ class Scheduler {
 
   /// A result that nobody uses has been eliminated; the opaque op still writes it somewhere.
   Binding result_place(NodeId id, DType dtype, const Shape &shape) {
-    if (id != kNoNode) return written_places(id)[0];
-    Index bytes = Index(num_elements(shape)) * Index(static_cast<std::int64_t>(size_of(dtype)));
-    program_.workspace.push_back({bytes, false});
-    return {Binding::Kind::Workspace, program_.workspace.size() - 1};
+    if (id == kNoNode) return add_workspace(bytes_of(dtype, shape));
+    std::vector<Binding> places = written_places(id);
+    if (places.size() > 1)
+      fail(ErrorCode::Unsupported,
+           "outputs {} and {} are one result of an opaque operation; copy "
+           "one of them",
+           program_.outputs[places[0].index].name, program_.outputs[places[1].index].name);
+    return places[0];
   }
 };
 

@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+"""Every recorded graph imports, alone and joined with its backward graph; what the importer writes
+parses, verifies after every pass, prints, and reads back as it was printed."""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "tools"))
+
+import aten2fuse  # noqa: E402
+from aten import opaque, views  # noqa: E402
+from aten.joint import joint_graphs  # noqa: E402
+from aten.program import literal, round_to  # noqa: E402
+from aten.translate import translate  # noqa: E402
+
+FUSE_OPT = None
+
+
+def recorded_graphs():
+    graphs = aten2fuse.load(str(HERE / "small.jsonl.gz"))
+    more = os.environ.get("FUSE_MODEL_GRAPHS")
+    return graphs + (aten2fuse.load(more) if more else [])
+
+
+def fuse_opt(text, *options):
+    run = subprocess.run([FUSE_OPT, "-", *options], input=text, capture_output=True, text=True,
+                         check=False)
+    if run.returncode:
+        raise AssertionError(run.stderr.strip() or f"exit code {run.returncode}")
+    return run.stdout
+
+
+class Import(unittest.TestCase):
+    graphs = recorded_graphs()
+
+    def check_program(self, graph):
+        program = translate(graph)
+        printed = fuse_opt(program.text())
+        self.assertEqual(fuse_opt(printed), printed)
+        fuse_opt(printed, "--pass=eliminate_dead,fold_constants,simplify,widen,simplify")
+        return program
+
+    def test_every_graph(self):
+        for graph in self.graphs:
+            with self.subTest(graph["id"]):
+                program = self.check_program(graph)
+                reasons = {reason for _, reason in program.opaque}
+                self.assertLessEqual(reasons, set(opaque.REASONS.values()))
+
+    def test_forward_and_backward_as_one(self):
+        for model in sorted({g["model"] for g in self.graphs}):
+            for graph in joint_graphs(self.graphs, model):
+                with self.subTest(graph["id"]):
+                    program = self.check_program(graph)
+                    names = [v.name for v in program.inputs]
+                    self.assertTrue(any(n.startswith("tangents") for n in names))
+                    self.assertFalse(any(n.startswith("getitem") for n in names))
+
+
+class Parts(unittest.TestCase):
+    def test_ranges_follow_python(self):
+        for extent in (0, 5):
+            for start in (None, -9, -2, 0, 3, 9):
+                for stop in (None, -9, -1, 0, 4, 2**63 - 1):
+                    got = range(*views.clamp_range(extent, start, stop))
+                    self.assertEqual(list(got), list(range(extent))[start:stop])
+
+    def test_bfloat16_rounds_to_even(self):
+        self.assertEqual(round_to(1 + 2**-8, "bf16"), 1.0)
+        self.assertEqual(round_to(1 + 3 * 2**-8, "bf16"), 1 + 2**-6)
+        self.assertEqual(round_to(0.1, "bf16"), 0.10009765625)
+
+    def test_literals(self):
+        self.assertEqual(literal(True, "bool"), "true")
+        self.assertEqual(literal(-100.0, "i64"), "-100")
+        self.assertEqual(literal(float("-inf"), "bf16"), "-inf")
+
+
+def main():
+    global FUSE_OPT
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fuse-opt", required=True)
+    options, rest = parser.parse_known_args()
+    FUSE_OPT = options.fuse_opt
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()
