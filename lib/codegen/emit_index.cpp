@@ -143,19 +143,25 @@ llvm::Value *Emitter::emit_phase(const MachineAtom &atom, const Assignment &assi
                        b_.getInt32(static_cast<std::uint32_t>(vector)));
 }
 
+/// A number of blocks, threads or iterations: below 2^31 itself, but not all that it is made of.
+llvm::Value *Emitter::emit_count(const Index &count) {
+  return b_.CreateTrunc(materialize(emit_offset(count, {}, bits_), bits_), b_.getInt32Ty());
+}
+
 llvm::Value *Emitter::emit_digit(const Digit &digit) {
   if (digit.extent.is_constant(1)) return b_.getInt32(0);
-  auto emit = [&](const Index &index) { return materialize(emit_offset(index, {}, 32), 32); };
   switch (digit.kind) {
     case DigitKind::Grid: {
-      llvm::Value *quotient = b_.CreateUDiv(block_, emit(digit.stride));
+      llvm::Value *quotient = b_.CreateUDiv(block_, emit_count(digit.stride));
       bool is_last = digit.extent * digit.stride * kernel_.cluster == grid_size(kernel_);
-      return is_last ? quotient : b_.CreateURem(quotient, emit(digit.extent));
+      return is_last ? quotient : b_.CreateURem(quotient, emit_count(digit.extent));
     }
     case DigitKind::Cta:
-      return b_.CreateURem(b_.CreateUDiv(rank_, emit(digit.stride)), emit(digit.extent));
+      return b_.CreateURem(b_.CreateUDiv(rank_, emit_count(digit.stride)),
+                           emit_count(digit.extent));
     case DigitKind::Thread:
-      return b_.CreateURem(b_.CreateUDiv(thread_, emit(digit.stride)), emit(digit.extent));
+      return b_.CreateURem(b_.CreateUDiv(thread_, emit_count(digit.stride)),
+                           emit_count(digit.extent));
     case DigitKind::Loop:
       for (std::size_t i = loops_.size(); i-- > 0;)
         if (loops_[i].stmt->loop == digit.name) return loops_[i].iteration;

@@ -222,7 +222,7 @@ void Emitter::emit_for(const Stmt &stmt) {
       digit = loop_digit(kernel_.layouts[l], stmt.loop);
   FUSE_CHECK(digit, "kernel {}: no loop digit {}", kernel_.name, stmt.loop);
   llvm::LLVMContext &context = module_.getContext();
-  llvm::Value *count = materialize(emit_offset(digit->extent, {}, 32), 32);
+  llvm::Value *count = emit_count(digit->extent);
   auto *header = llvm::BasicBlock::Create(context, stmt.loop, function_);
   auto *body = llvm::BasicBlock::Create(context, stmt.loop + ".body", function_);
   auto *exit = llvm::BasicBlock::Create(context, stmt.loop + ".end", function_);
@@ -259,8 +259,7 @@ void Emitter::emit_last_block(const Stmt &stmt) {
   llvm::Value *flag = allocate_shared(4, "last");
   Index placed = map_.place(stmt.index, layout_);
   llvm::Value *counter = address(stmt.buffer, emit_offset(placed, {}, bits_));
-  llvm::Value *last = b_.CreateSub(
-      materialize(emit_offset(map_.place(stmt.count, layout_), {}, 32), 32), b_.getInt32(1));
+  llvm::Value *last = b_.CreateSub(emit_count(map_.place(stmt.count, layout_)), b_.getInt32(1));
   auto device = module_.getContext().getOrInsertSyncScopeID("device");
   auto fence = [&] { b_.CreateFence(llvm::AtomicOrdering::AcquireRelease, device); };
   emit_barrier();

@@ -110,6 +110,7 @@ class Emitter {
   llvm::Value *emit_machine_atom(DimId id, const Assignment &assignment);
   llvm::Value *emit_phase(const MachineAtom &atom, const Assignment &assignment);
   llvm::Value *emit_digit(const Digit &digit);
+  llvm::Value *emit_count(const Index &count);
   llvm::Value *materialize(const Offset &offset, unsigned bits);
   bool is_local(const Index &index) const;
   bool fits_32(const Index &index) const;

@@ -82,9 +82,12 @@ llvm::Value *emit_fmod_body(Builder &b, llvm::Value *x, llvm::Value *y) {
   llvm::Value *is_tiny = b.CreateIsNull(unit);
   llvm::Value *scale = b.CreateBitCast(b.CreateShl(unit, format.digits), type);
   llvm::Value *normal = b.CreateFMul(b.CreateUIToFP(end[0], type), scale);
-  llvm::Value *shift = b.CreateSub(sd.exponent, number(1));
-  llvm::Value *safe_shift = b.CreateSelect(is_tiny, shift, number(0));
-  llvm::Value *tiny = b.CreateBitCast(b.CreateShl(end[0], safe_shift), type);
+  llvm::Value *below_unit = b.CreateSelect(is_tiny, sd.exponent, number(1));
+  std::uint64_t bias = (std::uint64_t{1} << (format.bits - format.digits - 2)) - 1;
+  llvm::Value *up =
+      b.CreateBitCast(b.CreateShl(b.CreateAdd(below_unit, number(bias - 1)), format.digits), type);
+  llvm::Value *least = b.CreateBitCast(number(1), type);
+  llvm::Value *tiny = b.CreateFMul(b.CreateFMul(b.CreateUIToFP(end[0], type), up), least);
   llvm::Value *r = b.CreateSelect(is_tiny, tiny, normal);
   llvm::Value *below = b.CreateICmpULT(a, d);
   r = b.CreateSelect(below, b.CreateBitCast(a, type), r);

@@ -10,6 +10,7 @@ struct CUctx_st;
 struct CUmod_st;
 struct CUfunc_st;
 struct CUstream_st;
+struct CUevent_st;
 struct CUlinkState_st;
 }
 
@@ -19,6 +20,7 @@ using CUcontext = CUctx_st *;
 using CUmodule = CUmod_st *;
 using CUfunction = CUfunc_st *;
 using CUstream = CUstream_st *;
+using CUevent = CUevent_st *;
 using CUlinkState = CUlinkState_st *;
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;

@@ -4,6 +4,7 @@
 #include "passes/passes.h"
 #include "passes/plan_graph.h"
 #include "passes/schedule/kernel_builder.h"
+#include "passes/schedule/split_kernel.h"
 
 #include <algorithm>
 
@@ -20,7 +21,7 @@ class Scheduler {
   Program run() {
     program_.name = g_.name;
     program_.symbols = g_.symbols;
-    program_.plan = plan_;
+    program_.plan.decisions = plan_.decisions;
     add_arguments();
     for (const PlanStep &step : plan_.steps) {
       if (step.is_extern)
@@ -123,13 +124,23 @@ class Scheduler {
     std::string reason;
     std::optional<BuiltKernel> built =
         build_kernel(g_, planned, memory_of(planned), target_, options_, &reason);
-    FUSE_CHECK(built, "kernel {} cannot be scheduled: {}", planned.name, reason);
+    if (!built) return add_pieces(planned, reason);
+    program_.plan.steps.push_back({false, program_.plan.kernels.size(), kNoNode});
+    program_.plan.kernels.push_back(planned);
     Step step;
     step.kernel = program_.kernels.size();
     for (const KernelArgument &a : built->arguments) step.bindings.push_back(bind(a));
     program_.kernels.push_back(std::move(built->kernel));
     program_.steps.push_back(std::move(step));
     program_.limits.insert(program_.limits.end(), built->limits.begin(), built->limits.end());
+  }
+
+  void add_pieces(const PlannedKernel &planned, const std::string &reason) {
+    std::vector<PlannedKernel> pieces = split_kernel(g_, planned);
+    FUSE_CHECK(!pieces.empty(), "kernel {} cannot be scheduled: {}", planned.name, reason);
+    program_.plan.decisions.push_back(
+        {"kernel " + planned.name, std::to_string(pieces.size()) + " kernels", reason, 0});
+    for (const PlannedKernel &piece : pieces) add_kernel(piece);
   }
 
   std::vector<NodeId> results_of(NodeId id) const {
@@ -142,6 +153,7 @@ class Scheduler {
   }
 
   void add_extern(NodeId id) {
+    program_.plan.steps.push_back({true, 0, id});
     const auto &attr = g_.attr<ExternAttr>(id);
     Step step;
     step.is_extern = true;
