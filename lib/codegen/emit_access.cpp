@@ -160,8 +160,7 @@ Values Emitter::load_group(const Stmt &stmt, const Group &group, llvm::Value *po
 /// Elements of a vector that is valid in part. Invalid ones load a valid neighbour and drop it:
 /// without a branch for each, all loads are in flight at once.
 Values Emitter::load_edge(const Stmt &stmt, const Group &group, llvm::Value *pointer) {
-  llvm::Type *element =
-      memory_type_of(kernel_.buffers[stmt.buffer].dtype, module_.getContext());
+  llvm::Type *element = memory_type_of(kernel_.buffers[stmt.buffer].dtype, module_.getContext());
   llvm::Value *any = nullptr, *neighbour = b_.getInt64(0);
   for (std::size_t i = 0; i < group.element.size(); ++i) {
     llvm::Value *valid = group.element[i] ? group.element[i] : b_.getTrue();

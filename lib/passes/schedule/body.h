@@ -37,8 +37,7 @@ Index offset_of(const TensorRef &tensor, std::span<const Index> position);
 class BodyBuilder {
  public:
   BodyBuilder(const GraphData &graph, const PlannedKernel &planned, const Domain &domain,
-              Kernel &kernel, const KernelTensors &tensors,
-              const std::vector<bool> &approximable);
+              Kernel &kernel, const KernelTensors &tensors, const std::vector<bool> &approximable);
 
   std::vector<Stmt> *outer = nullptr;
   std::vector<Stmt> *inner = nullptr;

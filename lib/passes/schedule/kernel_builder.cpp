@@ -18,8 +18,14 @@ namespace {
 class Assembler {
  public:
   Assembler(const GraphData &graph, const PlannedKernel &planned, const KernelMemory &memory,
-            const Target &target, const LowerOptions &options, const std::vector<bool> &approximable)
-      : g_(graph), planned_(planned), memory_(memory), target_(target), options_(options), approximable_(approximable) {}
+            const Target &target, const LowerOptions &options,
+            const std::vector<bool> &approximable)
+      : g_(graph),
+        planned_(planned),
+        memory_(memory),
+        target_(target),
+        options_(options),
+        approximable_(approximable) {}
 
   std::optional<BuiltKernel> run(std::string *reason) {
     std::optional<Domain> domain = analyze_domain(g_, planned_, options_.sizes, reason);

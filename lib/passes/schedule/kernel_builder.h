@@ -40,7 +40,6 @@ struct KernelMemory {
 std::optional<BuiltKernel> build_kernel(const GraphData &graph, const PlannedKernel &planned,
                                         const KernelMemory &memory, const Target &target,
                                         const LowerOptions &options,
-                                        const std::vector<bool> &approximable,
-                                        std::string *reason);
+                                        const std::vector<bool> &approximable, std::string *reason);
 
 }  // namespace fuse

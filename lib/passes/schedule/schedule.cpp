@@ -17,7 +17,11 @@ class Scheduler {
  public:
   Scheduler(const GraphData &graph, const Plan &plan, const Target &target,
             const LowerOptions &options)
-      : g_(graph), plan_(plan), target_(target), options_(options), approximable_(approximable(graph)) {}
+      : g_(graph),
+        plan_(plan),
+        target_(target),
+        options_(options),
+        approximable_(approximable(graph)) {}
 
   Program run() {
     program_.name = g_.name;

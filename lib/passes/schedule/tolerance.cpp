@@ -70,8 +70,7 @@ class Tolerance {
       case Op::Sqrt:
       case Op::Rsqrt: return true;
       case Op::Constant: return as_double(g_.attr<Literal>(id)) >= 0;
-      case Op::Mul:
-        return g_.operand(id, 0) == g_.operand(id, 1) || operands_are(positive_, id);
+      case Op::Mul: return g_.operand(id, 0) == g_.operand(id, 1) || operands_are(positive_, id);
       case Op::Add:
       case Op::Div:
       case Op::Sum:
