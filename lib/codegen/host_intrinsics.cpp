@@ -211,7 +211,8 @@ Value *Lowering::intrinsic(Intrinsic::ID id) {
     default: break;
   }
   StringRef name = callee_of(call_)->getName();
-  if (!name.starts_with("llvm.") || name.starts_with("llvm.nvvm."))
+  bool is_plain = name.starts_with("llvm.") && !name.starts_with("llvm.nvvm.");
+  if (callee_of(call_)->isDeclaration() && !is_plain)
     fail(ErrorCode::Unsupported, "the host executor has no {}", name.str());
   stays_ = true;
   return nullptr;

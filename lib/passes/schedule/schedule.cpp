@@ -126,7 +126,18 @@ class Scheduler {
     FUSE_CHECK(false, "an argument of no kind");
   }
 
+  /// Whether there is nothing to write: some extent of every stored value is 0.
+  bool is_empty(const PlannedKernel &planned) const {
+    return std::all_of(planned.stores.begin(), planned.stores.end(), [&](NodeId id) {
+      return num_elements(g_.shape(id)) == Dim(0);
+    });
+  }
+
   void add_kernel(const PlannedKernel &planned) {
+    if (is_empty(planned)) {
+      for (NodeId id : planned.stores) written_places(id);
+      return;
+    }
     std::string reason;
     std::optional<BuiltKernel> built =
         build_kernel(g_, planned, memory_of(planned), target_, options_, approximable_, &reason);
