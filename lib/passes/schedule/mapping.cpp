@@ -227,7 +227,7 @@ class Chooser {
     std::int64_t rows = std::max<std::int64_t>(1, kRowThreads / lanes);
     m_.threads = static_cast<int>(lanes * rows);
     Axis columns = axis(with_inner_last(folded_),
-                        {digit(DigitKind::Cta, blocks), digit(DigitKind::Reg, regs),
+                        {digit(DigitKind::Reg, regs), digit(DigitKind::Cta, blocks),
                          digit(DigitKind::Thread, lanes), digit(DigitKind::Vec, vec_)});
     if (!aligned) align(columns, n);
     m_.layout.axes = {rows_axis(rows, lanes), columns};
