@@ -72,8 +72,8 @@ class HostLowering {
 Function *HostLowering::find_kernel() {
   Function *kernel = nullptr;
   for (Function &function : module_) {
-    if (function.isDeclaration()) continue;
-    if (kernel) fail(ErrorCode::Unsupported, "the host executor takes one function a module");
+    if (function.getCallingConv() != CallingConv::PTX_Kernel) continue;  // called by the kernel
+    if (kernel) fail(ErrorCode::Unsupported, "the host executor takes one kernel a module");
     kernel = &function;
   }
   if (!kernel) fail(ErrorCode::Unsupported, "the module has no kernel");

@@ -4,7 +4,6 @@
 // rounds to odd: that keeps enough of the value for the second to decide as if it were the only
 // one.
 #include "codegen/ops.h"
-#include "ir/format.h"
 
 namespace fuse {
 
@@ -41,15 +40,15 @@ Scalar Ops::convert(Op op, DType to, const Scalar &x) {
     return {saturate ? clamp_int(x, to) : int_to_int(x, to), to};
   if (!is_float(to)) return {float_to_int(x.value, x.dtype, to), to};
   Scalar y = is_float(x.dtype) ? x : int_to_float(x, to);
+  if (y.dtype == to && !saturate) return y;
+  // f8 and f16 are clamped in f32, which holds them exactly.
+  if (y.dtype != DType::F64) y = {float_to_float(y.value, y.dtype, DType::F32), DType::F32};
+  if (to == DType::F64 && y.dtype != to) y = {b_.CreateFPExt(y.value, b_.getDoubleTy()), to};
+  if (saturate) y.value = clamp_float(y.value, to);
   if (y.dtype == to) return y;
-  if (y.dtype == DType::F64 && to != DType::F64) {
-    llvm::Value *value = saturate ? clamp_float(y.value, to) : y.value;
-    if (to == DType::F32) return {b_.CreateFPTrunc(value, b_.getFloatTy()), to};
-    return {to_f32_odd(value), DType::F32};
-  }
-  llvm::Value *wide = float_to_float(y.value, y.dtype, DType::F32);
-  if (to == DType::F64) return {b_.CreateFPExt(wide, b_.getDoubleTy()), to};
-  return {saturate && to != DType::F32 ? clamp_float(wide, to) : wide, DType::F32};
+  if (y.dtype == DType::F32) return y;
+  if (to == DType::F32) return {b_.CreateFPTrunc(y.value, b_.getFloatTy()), to};
+  return {to_f32_odd(y.value), DType::F32};
 }
 
 /// NaN stays.

@@ -132,7 +132,14 @@ EXPORT CUresult cuStreamGetCtx(CUstream, CUcontext *context) {
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamGetId(CUstream stream, unsigned long long *id) {
+  if (fake.capture_id != 0) return static_cast<CUresult>(900);  // unsupported in a capture
   *id = reinterpret_cast<unsigned long long>(stream);
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamGetCaptureInfo_v2(CUstream, CUstreamCaptureStatus *status,
+                                          unsigned long long *id, void *, void *, std::size_t *) {
+  *status = fake.capture_id ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  *id = fake.capture_id;
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamSynchronize(CUstream) { return record("cuStreamSynchronize"); }

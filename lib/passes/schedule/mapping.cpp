@@ -16,8 +16,10 @@ namespace {
 constexpr int kFlatThreads = 256;
 constexpr int kRowThreads = 128;  // of a block with several rows
 constexpr int kMaxElementsPerThread = 64;
-constexpr std::int64_t kAlignedRow = 512;  // shorter rows are not worth a peeled head
-constexpr int kUnroll = 4;                 // independent loads in flight in a loop
+constexpr std::int64_t kAlignedRow = 512;      // shorter rows are not worth a peeled head
+constexpr std::int64_t kClusterThreads = 256;  // of each block where several share a row
+constexpr std::int64_t kMaxCluster = 8;        // larger ones need an opt-in at launch
+constexpr int kUnroll = 4;                     // independent loads in flight in a loop
 
 Digit digit(DigitKind kind, Index extent, Index stride = 1, std::string name = {}) {
   return {kind, std::move(extent), std::move(stride), std::move(name)};
@@ -187,12 +189,24 @@ class Chooser {
     bool aligned = starts_are_aligned();
     if (!aligned && n < kAlignedRow) vec_ = 1;
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
-    std::int64_t capacity = std::int64_t{p_.target.max_threads_per_block} * kMaxElementsPerThread;
+    std::int64_t capacity =
+        std::max(std::int64_t{p_.target.max_threads_per_block}, max_cluster() * kClusterThreads) *
+        kMaxElementsPerThread;
     bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
     std::int64_t rows = expected(extent(kept_));
     if (!keeps && n > 4096 && rows < 2 * p_.target.num_sms) return map_split_rows(row);
     if (n > (keeps ? capacity : 16384)) return map_streaming_rows(row, aligned);
     map_resident_rows(row, aligned);
+  }
+
+  std::int64_t max_cluster() const {
+    return std::min<std::int64_t>(p_.target.max_cluster, kMaxCluster);
+  }
+
+  /// Blocks that share a row: one where a block of a few hundred threads holds it.
+  std::int64_t blocks_of_row(std::int64_t span) const {
+    std::int64_t blocks = pow2_at_least(ceil_div(span, kClusterThreads * kMaxElementsPerThread));
+    return blocks <= max_cluster() ? blocks : 1;
   }
 
   int elements_per_thread(std::int64_t n) const {
@@ -203,19 +217,22 @@ class Chooser {
     m_.form = Form::Resident;
     std::int64_t n = expected_at_least_1(row);
     std::int64_t span = aligned ? n : n + vec_ - 1;  // with a head that starts early
+    std::int64_t blocks = blocks_of_row(span);
     std::int64_t wanted = std::max<std::int64_t>(elements_per_thread(n), vec_);
-    std::int64_t lanes = std::min<std::int64_t>(pow2_at_least(ceil_div(span, wanted)),
-                                                p_.target.max_threads_per_block);
-    std::int64_t regs = ceil_div(span, lanes * vec_);
+    std::int64_t lanes = blocks > 1 ? kClusterThreads
+                                    : std::min<std::int64_t>(pow2_at_least(ceil_div(span, wanted)),
+                                                             p_.target.max_threads_per_block);
+    std::int64_t regs = ceil_div(span, blocks * lanes * vec_);
+    m_.cluster = static_cast<int>(blocks);
     std::int64_t rows = std::max<std::int64_t>(1, kRowThreads / lanes);
     m_.threads = static_cast<int>(lanes * rows);
     Axis columns = axis(with_inner_last(folded_),
-                        {digit(DigitKind::Reg, regs), digit(DigitKind::Thread, lanes),
-                         digit(DigitKind::Vec, vec_)});
+                        {digit(DigitKind::Reg, regs), digit(DigitKind::Cta, blocks),
+                         digit(DigitKind::Thread, lanes), digit(DigitKind::Vec, vec_)});
     if (!aligned) align(columns, n);
     m_.layout.axes = {rows_axis(rows, lanes), columns};
     if (!row.constant())
-      m_.limits.push_back({row + (aligned ? 0 : vec_ - 1), lanes * regs * vec_,
+      m_.limits.push_back({row + (aligned ? 0 : vec_ - 1), blocks * lanes * regs * vec_,
                            "a row in the registers of a block"});
   }
 
