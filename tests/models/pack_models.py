@@ -44,9 +44,18 @@ def to_dtype(mask, dtype):
     return mask.astype(one.dtype) * one
 
 
+def transposed(program, recorded):
+    """Operands that an op transposes itself, from the transposes that were recorded."""
+    for value in program.folded:
+        source, axes = value.transpose_of
+        if value.name in recorded and source.name not in recorded:
+            yield source.name, recorded[value.name].transpose(numpy.argsort(axes))
+
+
 def pack(graph, recorded, folder):
     program = translate(graph)
-    values = {**recorded, **dict(random_numbers(program, recorded))}
+    values = {**recorded, **dict(random_numbers(program, recorded)),
+              **dict(transposed(program, recorded))}
     name_externs(program)
     (folder / f"{graph['id']}.fuse").write_text(program.text())
     with open(folder / f"{graph['id']}.values", "wb") as out:

@@ -20,8 +20,9 @@ double error_at(const Expected &x, std::int64_t i) {
 }
 
 Expected cumulative_sum(const Expected &x) {
-  Expected sum = x;
-  sum.splat = false;
+  Expected sum;
+  sum.dtype = DType::I64;
+  sum.shape = x.shape;
   sum.bits.assign(static_cast<std::size_t>(x.size()), 0);
   std::uint64_t total = 0;
   for (std::int64_t i = 0; i < x.size(); ++i) {
@@ -92,7 +93,7 @@ std::optional<Tensor> Recorded::find(const std::string &name, DType type,
 }
 
 Expected compute_opaque(std::string_view name, std::span<const Expected> operands) {
-  if (name.starts_with("aten.cumsum") && operands.size() == 1 && is_int(operands[0].dtype))
+  if (name.starts_with("aten.cumsum") && operands.size() == 1 && !is_float(operands[0].dtype))
     return cumulative_sum(operands[0]);
   if (name.starts_with("aten.index_put") && operands.size() == 3)
     return add_rows(operands[0], operands[1], operands[2]);
