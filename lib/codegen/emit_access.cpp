@@ -100,6 +100,8 @@ void Emitter::emit_load(const Stmt &stmt) {
   SlotSpace space = slots_of(result);
   std::vector<Group> groups =
       group_access({stmt.index, stmt.vector, stmt.guard}, kernel_.values[result].dims);
+  // Vectors that need no edge first: nothing waits before they are all in flight.
+  std::stable_partition(groups.begin(), groups.end(), [](const Group &g) { return !g.whole; });
   Values pointers, slots(space.size());
   for (const Group &group : groups) pointers.push_back(address(stmt.buffer, group.offset));
   for (std::size_t begin = 0, end; begin < groups.size(); begin = end) {
@@ -119,9 +121,23 @@ void Emitter::emit_load(const Stmt &stmt) {
         slots[space.slot_at(advance(groups[g].first, groups[g].vec, i))] = value;
       }
   }
+  drop_invalid(space, groups, slots);
   if (is_bool(buffer.dtype))
     for (llvm::Value *&value : slots) value = b_.CreateIsNotNull(value);
   define(result, std::move(slots));
+}
+
+/// Elements of edges that are not valid become 0, once all loads are in flight.
+void Emitter::drop_invalid(const SlotSpace &space, const std::vector<Group> &groups,
+                           Values &slots) {
+  for (const Group &group : groups)
+    for (std::size_t i = 0; i < group.element.size(); ++i) {
+      if (!group.element[i]) continue;
+      llvm::Value *&value =
+          slots[space.slot_at(advance(group.first, group.vec, static_cast<int>(i)))];
+      value = b_.CreateSelect(group.element[i], value,
+                              llvm::Constant::getNullValue(value->getType()));
+    }
 }
 
 llvm::Value *emit_or_zero(Builder &b, llvm::Value *value, llvm::BasicBlock *from,
@@ -157,7 +173,7 @@ Values Emitter::load_group(const Stmt &stmt, const Group &group, llvm::Value *po
   return fast;
 }
 
-/// Elements of a vector that is valid in part. Invalid ones load a valid neighbour and drop it:
+/// Elements of a vector that is valid in part. Invalid ones load a valid neighbour, to be dropped:
 /// without a branch for each, all loads are in flight at once.
 Values Emitter::load_edge(const Stmt &stmt, const Group &group, llvm::Value *pointer) {
   llvm::Type *element = memory_type_of(kernel_.buffers[stmt.buffer].dtype, module_.getContext());
@@ -175,10 +191,6 @@ Values Emitter::load_edge(const Stmt &stmt, const Group &group, llvm::Value *poi
       llvm::Value *at = b_.CreateSelect(valid, b_.getInt64(i), neighbour);
       values.push_back(load_vector(stmt, b_.CreateGEP(element, pointer, at), 1)[0]);
     }
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (group.element[i])
-        values[i] = b_.CreateSelect(group.element[i], values[i],
-                                    llvm::Constant::getNullValue(values[i]->getType()));
     inside = b_.GetInsertBlock();
   });
   for (llvm::Value *&value : values) value = emit_or_zero(b_, value, inside, before);
