@@ -105,6 +105,7 @@ void KernelParser::parse_signature() {
   if (lexer_.accept("workspace")) parse_parameters(BufferRole::Workspace);
   k_.threads = parse_setting("threads");
   k_.cluster = parse_setting("cluster");
+  if (lexer_.peek().name == "resident") k_.resident = parse_setting("resident");
   k_.index_bits = parse_setting("index");
   lexer_.expect("{");
 }

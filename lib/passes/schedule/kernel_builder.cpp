@@ -150,6 +150,7 @@ class Assembler {
     k.name = planned_.name;
     k.threads = mapping_.threads;
     k.cluster = mapping_.cluster;
+    k.resident = mapping_.resident;
     k.layouts = {mapping_.layout};
     built_.limits = mapping_.limits;
     std::vector<Stmt> body;
