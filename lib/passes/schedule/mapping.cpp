@@ -78,7 +78,8 @@ class Chooser {
     for (const Axis &a : m_.layout.axes)
       for (const Digit &d : a.digits)
         if (d.kind == DigitKind::Reg || d.kind == DigitKind::Vec) elements *= *d.extent.constant();
-    std::int64_t registers = std::min<std::int64_t>(elements + kSpareRegisters, 255);
+    std::int64_t spare = m_.form == Form::Resident ? kSpareRegisters : 2 * kSpareRegisters;
+    std::int64_t registers = std::min<std::int64_t>(elements + spare, 255);
     std::int64_t blocks = p_.target.registers_per_sm / (m_.threads * registers);
     m_.resident =
         static_cast<int>(std::clamp<std::int64_t>(blocks, 1, p_.target.max_blocks_per_sm));
