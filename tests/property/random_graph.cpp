@@ -196,7 +196,7 @@ class Builder {
       if (!(shape[i] == Dim(0)) && entropy_.one_in(2)) axes.push_back(static_cast<int>(i));
     if (axes.empty()) return;
     Op op = entropy_.pick(ops_of({OpKind::Reduce}, graph().dtype(x)));
-    if (op == Op::ArgMax || op == Op::ArgMin) axes.resize(1);
+    if (op == Op::ArgMax || op == Op::ArgMin) axes.erase(axes.begin() + 1, axes.end());
     values_.push_back(build_reduce(graph(), op, x, axes, entropy_.one_in(2)));
   }
 
