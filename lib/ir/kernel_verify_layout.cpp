@@ -189,10 +189,15 @@ class LayoutVerifier {
       Index span = inner->extent * inner->stride;
       return span.is_constant(0) || mod(outer->stride, span).is_constant(0);
     };
+    // Dims may name the same part of the block index: rows, and the partial result of those rows.
+    auto same = [](const Digit *a, const Digit *b) {
+      return a->extent == b->extent && a->stride == b->stride;
+    };
     for (std::size_t i = 0; i < digits.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
-        require(nests(digits[i], digits[j]) || nests(digits[j], digits[i]), k_,
-                "layout " + layout.name, "grid digits {}@{} and {}@{} overlap",
+        require(same(digits[i], digits[j]) || nests(digits[i], digits[j]) ||
+                    nests(digits[j], digits[i]),
+                k_, "layout " + layout.name, "grid digits {}@{} and {}@{} overlap",
                 to_string(k_, digits[j]->extent), to_string(k_, digits[j]->stride),
                 to_string(k_, digits[i]->extent), to_string(k_, digits[i]->stride));
   }
