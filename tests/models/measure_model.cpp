@@ -110,6 +110,7 @@ Measurement measure(const Graph &graph, const Target &target, std::string &ptx) 
   Program program = schedule(canonical, planned, target, {});
   m.schedule_ms = cpu_ms() - start;
   m.kernels = program.kernels.size();
+  for (const Kernel &kernel : program.kernels) verify(kernel);
   count_fused(program, m);
   ptx = emit_all(program, target, m);
   return m;
