@@ -13,6 +13,7 @@ namespace fuse {
 
 namespace {
 
+constexpr int kWarp = 32;
 constexpr int kFlatThreads = 256;
 constexpr int kRowThreads = 128;  // of a block with several rows
 constexpr int kMaxElementsPerThread = 64;
@@ -48,9 +49,9 @@ class Chooser {
       map_rows();
     else
       map_columns();
-    // A kernel that keeps no dim has nothing to place there.
-    for (Layout *layout : {&m_.layout, &m_.finish})
-      std::erase_if(layout->axes, [](const Axis &a) { return a.dims.empty(); });
+    m_.threads = std::max(m_.threads, kWarp);
+    drop_empty_axes(m_.layout);
+    drop_empty_axes(m_.finish);
     return std::move(m_);
   }
 
@@ -60,6 +61,11 @@ class Chooser {
   DimId inner_ = 0;
   std::vector<DimId> kept_, folded_;
   int vec_ = 1;
+
+  /// Where everything is folded, no dims are kept.
+  static void drop_empty_axes(Layout &layout) {
+    std::erase_if(layout.axes, [](const Axis &a) { return a.dims.empty(); });
+  }
 
   Index extent(const std::vector<DimId> &dims) const {
     Index product = 1;
@@ -179,10 +185,8 @@ class Chooser {
     m_.layout.axes = {axis(dims, {digit(DigitKind::Grid, extent(dims), across)}), columns};
   }
 
-  /// Where rows start may depend on other axes only.
   void align(Axis &columns, std::int64_t row) {
-    if (vec_ > 1 && row >= kAlignedRow && columns.dims.size() == 1)
-      columns.align = alignment_frame();
+    if (vec_ > 1 && row >= kAlignedRow) columns.align = alignment_frame();
   }
 
   // --- Folded dims innermost ---------------------------------------------------------------------
@@ -229,8 +233,8 @@ class Chooser {
                                                              p_.target.max_threads_per_block);
     std::int64_t regs = ceil_div(span, blocks * lanes * vec_);
     m_.cluster = static_cast<int>(blocks);
-    std::int64_t rows = kept_.empty() ? 1 : std::max<std::int64_t>(1, kRowThreads / lanes);
-    m_.threads = static_cast<int>(std::max<std::int64_t>(32, lanes * rows));
+    std::int64_t rows = std::max<std::int64_t>(1, kRowThreads / lanes);
+    m_.threads = static_cast<int>(lanes * rows);
     Axis columns = axis(with_inner_last(folded_),
                         {digit(DigitKind::Reg, regs), digit(DigitKind::Cta, blocks),
                          digit(DigitKind::Thread, lanes), digit(DigitKind::Vec, vec_)});
