@@ -183,8 +183,11 @@ Axis KernelParser::parse_axis() {
     axis.dims.push_back(parse_dim());
   }
   lexer_.expect("=");
-  do axis.digits.push_back(parse_digit());
-  while (lexer_.accept("."));
+  bool has_digits = !lexer_.peek().first_on_line && !lexer_.peek().is(";");
+  if (has_digits) {
+    do axis.digits.push_back(parse_digit());
+    while (lexer_.accept("."));
+  }
   if (lexer_.accept("align")) {
     axis.align.buffer = parse_buffer();
     axis.align.base = parse_bracketed();

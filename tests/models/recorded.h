@@ -27,8 +27,8 @@ class Recorded {
   std::map<std::string, std::string, std::less<>> bytes_;
 };
 
-/// The result of a cumulative sum of integers or bools along the last axis, or of adding rows to a table at
-/// given positions. Throws InvalidArgument for other ops.
+/// The result of a cumulative sum of integers or bools along the last axis, or of adding rows to a
+/// table at given positions. Throws InvalidArgument for other ops.
 Expected compute_opaque(std::string_view name, std::span<const Expected> operands);
 
 }  // namespace fuse

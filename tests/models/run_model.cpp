@@ -42,8 +42,7 @@ std::string read_file(const std::string &path) {
 class Model {
  public:
   Model(const std::string &base)
-      : graph_(parse(read_file(base + ".fuse"), base + ".fuse")),
-        recorded_(base + ".values") {
+      : graph_(parse(read_file(base + ".fuse"), base + ".fuse")), recorded_(base + ".values") {
     name_values();
     for (NodeId id : graph_.data().inputs)
       inputs_.push_back(need(graph_.data().attr<InputAttr>(id).name, graph_.data(), id));
@@ -97,8 +96,7 @@ void Model::judge(const std::string &what, const Expected &expected, const Tenso
 }
 
 /// For the evaluator: the recorded results, or what follows from the operands.
-std::vector<Expected> Model::run_opaque(std::string_view name,
-                                        std::span<const Expected> operands) {
+std::vector<Expected> Model::run_opaque(std::string_view name, std::span<const Expected> operands) {
   const GraphData &g = graph_.data();
   NodeId node = opaque_nodes_.find(name)->second;
   OpaqueCall call{{operands.begin(), operands.end()}, {}};
@@ -150,8 +148,7 @@ void for_each_element(const TensorView &view, std::size_t element_size, Visit vi
 
 void Model::handle(const ExternCall &call) {
   auto found = calls_.find(call.name);
-  if (found == calls_.end())
-    refuse("call of an unknown op " + std::string(call.name));
+  if (found == calls_.end()) refuse("call of an unknown op " + std::string(call.name));
   const OpaqueCall &expected = found->second;
   for (std::size_t i = 0; i < call.num_operands; ++i) {
     Tensor got(expected.operands[i].dtype, expected.operands[i].shape);
@@ -197,8 +194,7 @@ Tally Model::run(bool strict) {
   evaluating.run_extern = [this](std::string_view name, std::span<const Expected> operands) {
     return run_opaque(name, operands);
   };
-  Evaluation evaluation =
-      evaluate(canonicalize(graph_, strict).data(), inputs_, {}, evaluating);
+  Evaluation evaluation = evaluate(canonicalize(graph_, strict).data(), inputs_, {}, evaluating);
   // Models were recorded with every value rounded to its dtype.
   if (strict) check_recorded(evaluation);
   CompileOptions compiling;
@@ -219,11 +215,11 @@ int run_models(int count, char **bases) {
       Model model(base);
       for (bool strict : {true, false}) {
         Tally t = model.run(strict);
-        std::printf("%s %s: %s; %d kernels, %d outputs, %d operands, %d recorded values, %lld "
-                    "uncertain elements\n",
-                    id.c_str(), strict ? "strict" : "widened", t.failures ? "MISMATCH" : "ok",
-                    t.kernels, t.outputs, t.operands, t.recorded,
-                    static_cast<long long>(t.uncertain));
+        std::printf(
+            "%s %s: %s; %d kernels, %d outputs, %d operands, %d recorded values, %lld "
+            "uncertain elements\n",
+            id.c_str(), strict ? "strict" : "widened", t.failures ? "MISMATCH" : "ok", t.kernels,
+            t.outputs, t.operands, t.recorded, static_cast<long long>(t.uncertain));
         if (t.failures) code = std::max(code, 3);
       }
     } catch (const Error &error) {

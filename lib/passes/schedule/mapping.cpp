@@ -203,8 +203,10 @@ class Chooser {
     m_.layout.axes = {axis(dims, {digit(DigitKind::Grid, extent(dims), across)}), columns};
   }
 
+  /// Where rows start may depend on other axes only.
   void align(Axis &columns, std::int64_t row) {
-    if (vec_ > 1 && row >= kAlignedRow) columns.align = alignment_frame();
+    if (vec_ > 1 && row >= kAlignedRow && columns.dims.size() == 1)
+      columns.align = alignment_frame();
   }
 
   // --- Folded dims innermost ---------------------------------------------------------------------
