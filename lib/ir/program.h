@@ -27,9 +27,6 @@ struct Argument {
   int alignment = 0;  // bytes known to divide the address; 0: the element size
 };
 
-/// An extent of a buffer as the extent of an argument; nullopt if it is no polynomial in symbols.
-std::optional<Dim> to_dim(const Index &extent);
-
 struct WorkspaceBuffer {
   Index bytes;           // of symbols
   bool counter = false;  // zero before the first launch; kernels leave it zero
@@ -63,15 +60,7 @@ struct Program {
   std::vector<Kernel> kernels;
   std::vector<Step> steps;
   std::vector<Limit> limits;
-  Plan plan;  // for reports: kernel i of the plan is kernel i here
+  Plan plan;  // for reports: kernel i of the plan is kernel i here, followed by finish kernels
 };
-
-/// The text of a program holds all that runs and all that reports show; of the plan's kernels that
-/// is name, time and bound. Equal programs print alike.
-std::string to_string(const Program &program);
-
-/// The program that prints as the text. Throws Error{Parse} with the place for any other text, and
-/// where a step is bound to what is not there.
-Program parse_program(std::string_view text, std::string_view file = "<text>");
 
 }  // namespace fuse

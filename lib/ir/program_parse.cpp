@@ -1,11 +1,11 @@
-// Text -> Program; program_print.cpp has the format.
+// Text -> Program; docs/kernel.md has the format.
 //
 // Every failure is Error{Parse} with the place. Beyond syntax, whatever the runtime takes for
 // granted is checked: steps are bound to memory that exists, scalars to scalars, and every size is
 // one of the program's.
 #include "ir/format.h"
 #include "ir/kernel_parser.h"
-#include "ir/program.h"
+#include "ir/program_text.h"
 
 #include <bit>
 #include <set>

@@ -4,7 +4,7 @@
 #include "ir/format.h"
 #include "ir/lexer.h"
 #include "ir/literal_text.h"
-#include "ir/program.h"
+#include "ir/program_text.h"
 
 #include <bit>
 

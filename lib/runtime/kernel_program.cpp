@@ -2,6 +2,7 @@
 #include "runtime/kernel_program.h"
 
 #include "ir/format.h"
+#include "ir/program_text.h"
 #include "runtime/executable_impl.h"
 
 #include <set>

@@ -4,6 +4,7 @@
 #include "ir/env.h"
 #include "ir/format.h"
 #include "ir/log.h"
+#include "ir/program_text.h"
 #include "runtime/build_id.h"
 
 namespace fuse {

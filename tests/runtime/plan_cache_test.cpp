@@ -1,5 +1,6 @@
 // Plans on disk: what finds them, what does not, and what a bad entry or folder does.
 #include "runtime/plan_cache.h"
+#include "ir/program_text.h"
 #include "runtime/hash.h"
 
 #include <gtest/gtest.h>

@@ -5,6 +5,7 @@
 #include "ir/format.h"
 #include "ir/graph_text.h"
 #include "ir/op.h"
+#include "ir/program_text.h"
 #include "passes/passes.h"
 #include "runtime/worker.h"
 

@@ -1,6 +1,6 @@
 // Program text: print and parse are inverse, malformed text is refused with its place, and no text
 // crashes the parser.
-#include "ir/program.h"
+#include "ir/program_text.h"
 
 #include "passes/passes.h"
 
