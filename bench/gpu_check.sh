@@ -17,7 +17,7 @@ mkdir -p "$out"
 export LD_LIBRARY_PATH="$carry/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export FUSE_CACHE_DIR=
 export FUSE_KERNEL_DIR="$carry/tests/kernels"
-on=${FUSE_TEST_ON:-gpu}
+on=${FUSE_TEST_EXECUTOR:-gpu}
 cd "$carry" || exit 1
 chmod +x bin/* 2>/dev/null
 
@@ -88,7 +88,7 @@ step_tests() {
   local name
   while read -r name; do
     [ -x "bin/$name" ] || continue
-    attempt "test $name" 180 env "FUSE_TEST_ON=$on" "bin/$name" --gtest_brief=1
+    attempt "test $name" 180 env "FUSE_TEST_EXECUTOR=$on" "bin/$name" --gtest_brief=1
     note "  " "$(grep -E '^\[  (PASSED|SKIPPED|FAILED)' "$out/test_$name.log" | head -n 3 | paste -sd ' ')"
   done <tests.txt
 }
@@ -104,7 +104,7 @@ step_sanitizer() {
       run_program "$tool $file" "$file" 90 compute-sanitizer --tool "$tool" --error-exitcode 9
     done < <(programs | head -n "${FUSE_SANITIZE_PROGRAMS:-6}")
     [ ! -x bin/kernels_test ] ||
-      attempt "$tool kernels_test" 150 env "FUSE_TEST_ON=$on" \
+      attempt "$tool kernels_test" 150 env "FUSE_TEST_EXECUTOR=$on" \
         compute-sanitizer --tool "$tool" --error-exitcode 9 bin/kernels_test --gtest_brief=1
   done
 }

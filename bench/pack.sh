@@ -24,9 +24,10 @@ gpu_tests() {
   ctest --test-dir "$build" -N -L '^(gpu|run|kernels|cases)$' --show-only=json-v1 2>/dev/null |
     python3 -c '
 import json, os, sys
-tests = json.load(sys.stdin).get("tests", [])
-names = {os.path.basename(t["command"][0]) for t in tests if t.get("command")}
-print("\n".join(sorted(n for n in names if n.endswith("_test"))))'
+paths = {t["command"][0] for t in json.load(sys.stdin).get("tests", []) if t.get("command")}
+here = os.path.realpath(sys.argv[1])
+print("\n".join(sorted(os.path.basename(p) for p in paths if os.path.dirname(p) == here)))' \
+      "$build/bin"
 }
 
 rm -rf "$carry"

@@ -4,7 +4,7 @@
 
 readonly build_packages="g++ git cmake ninja-build llvm-22-dev llvm-22-tools zlib1g-dev libzstd-dev
   libfmt-dev libcli11-dev nlohmann-json3-dev libboost-dev"
-readonly test_packages="libgtest-dev libgmock-dev python3 ccache clang-22
+readonly test_packages="libgtest-dev libgmock-dev python3-numpy ccache clang-22
   libclang-rt-22-dev clang-tidy-22 clang-format-22"
 
 export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1

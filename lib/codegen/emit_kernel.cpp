@@ -156,7 +156,8 @@ void Emitter::emit_compute(const Stmt &stmt) {
     for (std::size_t i = 0; i < operands.size(); ++i)
       operands[i].push_back(value_at(stmt.operands[i], assignment));
   }
-  define(result, ops_.emit_slots(stmt.op, kernel_.values[result].dtype, operands, dtypes));
+  define(result, ops_.emit_slots(stmt.op, kernel_.values[result].dtype, operands, dtypes,
+                                 stmt.approximate));
 }
 
 namespace {

@@ -56,6 +56,10 @@ class MoveRewriter {
   Value *bits(Value *value) {
     auto known = bits_.find(value);
     if (known != bits_.end()) return known->second;
+    if (auto *argument = dyn_cast<Argument>(value)) {
+      IRBuilder<> b(&*function_.getEntryBlock().getFirstInsertionPt());
+      return bits_[value] = b.CreateBitCast(argument, integer_type(value->getType()));
+    }
     auto *constant = dyn_cast<Constant>(value);
     FUSE_CHECK(constant, "a 16-bit float comes from no move");
     return ConstantExpr::getBitCast(constant, integer_type(value->getType()));

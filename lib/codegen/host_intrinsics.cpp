@@ -198,6 +198,7 @@ Value *Lowering::intrinsic(Intrinsic::ID id) {
     case Intrinsic::nvvm_cos_approx_ftz_f: return emulate_flushed("fuse.host.cos");
     case Intrinsic::tanh: return emulate("fuse.host.tanh", operand(0));
 
+    case Intrinsic::nvvm_div_full: return b_.CreateFDiv(operand(0), operand(1));
     case Intrinsic::nvvm_rcp_rn_f:
       return b_.CreateFDiv(ConstantFP::get(b_.getFloatTy(), 1.0), operand(0));
     case Intrinsic::nvvm_rcp_approx_ftz_f:
@@ -210,7 +211,8 @@ Value *Lowering::intrinsic(Intrinsic::ID id) {
     default: break;
   }
   StringRef name = callee_of(call_)->getName();
-  if (!name.starts_with("llvm.") || name.starts_with("llvm.nvvm."))
+  bool is_plain = name.starts_with("llvm.") && !name.starts_with("llvm.nvvm.");
+  if (callee_of(call_)->isDeclaration() && !is_plain)
     fail(ErrorCode::Unsupported, "the host executor has no {}", name.str());
   stays_ = true;
   return nullptr;

@@ -104,18 +104,19 @@ Num log2(Num x) {
   return with_log_domain(x, d.k + l);
 }
 
-/// 1 + x = m * 2^k, and f = m - 1 = x * 2^-k + (2^-k - 1) without cancellation.
+/// 1 + x = m * 2^k, and f = m - 1 = x * 2^-k + (2^-k - 1), without cancellation. Beyond 2^24 the
+/// 1 no longer counts and 2^-k may be subnormal: there f comes from m.
 Num log1p(Num x) {
   Builder &b = x.builder();
   Num u = 1 + x;
+  Cond is_large = x > 0x1p24;
   llvm::Value *bits = b.CreateBitCast(u.value(), b.getInt32Ty());
   llvm::Value *above = b.CreateSub(bits, b.getInt32(0x3f2aaaab));
   llvm::Value *exponent = b.CreateAnd(above, 0xff800000);
   Num k = x.with(b.CreateSIToFP(exponent, x.type())) * 0x1p-23;
-  // 2^-k / 4, as 2^-k is subnormal for the largest x.
-  Num scale = x.with(b.CreateBitCast(b.CreateSub(b.getInt32(0x3e800000), exponent), x.type()));
-  scale = scale * 4;
-  Num f = fma(x, scale, scale - 1);
+  Num scale = x.with(b.CreateBitCast(b.CreateSub(b.getInt32(0x3f800000), exponent), x.type()));
+  Num m = x.with(b.CreateBitCast(b.CreateSub(bits, exponent), x.type()));
+  Num f = select(is_large, m - 1, fma(x, scale, scale - 1));
   Num y = fma(k, kLn2, fma(f * f, log_tail(f), f));
   y = select(x < kInfinity, y, x);
   y = select(u < 0, kNaN, y);

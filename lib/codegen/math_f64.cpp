@@ -174,7 +174,8 @@ Num cbrt(Num x) {
   Builder &b = x.builder();
   Num a = abs(x);
   Cond is_tiny = a < 0x1p-1022;
-  a = select(is_tiny, a * 0x1p54, a);
+  Cond is_huge = a > 0x1p1000;
+  a = select(is_tiny, a * 0x1p54, select(is_huge, a * 0x1p-54, a));
   llvm::Value *bits = b.CreateBitCast(a.value(), b.getInt64Ty());
   llvm::Value *third =
       b.CreateAdd(b.CreateUDiv(bits, b.getInt64(3)), b.getInt64(0x2a9f7893782da1ce));
@@ -183,7 +184,7 @@ Num cbrt(Num x) {
     Num cube = y * y * y;
     y = y - y * ((cube - a) / (cube + cube + a));
   }
-  y = copysign(select(is_tiny, y * 0x1p-18, y), x);
+  y = copysign(select(is_tiny, y * 0x1p-18, select(is_huge, y * 0x1p18, y)), x);
   Cond plain = abs(x) < kInfinity;
   return select(x == 0, x, select(plain, y, x));
 }
@@ -199,8 +200,9 @@ Num pow(Num x, Num y) {
   Num high_low = fma(d.k, kLn2, -high) + d.k * kLn2Low;
   Num sum = high + 2 * s;
   Num sum_low = select(abs(high) < abs(2 * s), high - (sum - 2 * s), 2 * s - (sum - high));
-  Num low = sum_low + (high_low + tail);
-  Num t = y * sum, t_low = fma(y, sum, -t) + y * low;
+  Num rest = sum_low + (high_low + tail);
+  Num total = sum + rest, low = rest - (total - sum);
+  Num t = y * total, t_low = fma(y, total, -t) + y * low;
   Num finite = exp(t) * (1 + select(abs(t) < 800, t_low, 0));
   Num grows = select(a < 1, -y, y);
   Num extreme = select(grows > 0, kInfinity, y.number(0));

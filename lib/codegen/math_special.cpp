@@ -21,24 +21,28 @@ Num erf_small(Num x) {
                             -0.37612638903183754, 1.1283791670955126});
 }
 
-/// erfc for x in [1, 28]: e^(-x^2) times a slowly varying factor, fitted on two intervals.
+/// erfc for x in [1, 28]: e^(-x^2) times a slowly varying factor, fitted on three intervals.
 Num erfc_large(Num x) {
-  Num y = x - 1.75;
-  Num near = polynomial(y, {-1.2122502617537188e-09, 4.843675986860995e-09, -1.589789230506663e-08,
+  Num near =
+      polynomial(x - 1.75, {-1.2122502617537188e-09, 4.843675986860995e-09, -1.589789230506663e-08,
                             6.045191233829322e-08, -2.278695540562056e-07, 8.275753489404636e-07,
                             -2.9279023630255475e-06, 1.0086535231948864e-05, -3.375536224123748e-05,
                             0.00010950531744961819, -0.00034353335270409817, 0.0010392045192651948,
                             -0.0030209746514672014, 0.008404319207503399, -0.02225999524138744,
                             0.055763630087083585, -0.13097634551448523, 0.2849722347374364});
-  Num u = 1 / (x * x);
-  Num far =
-      polynomial(u, {-183133148.54500788, 286076756.4667085, -208455493.1427829, 94477106.52237047,
-                     -30032126.688330933, 7187218.301256586, -1366713.812867703, 217598.3629645543,
-                     -30817.665544131825, 4176.859839863789, -586.3916320879887, 91.41370895483986,
-                     -16.65730800804806, 3.702446560949691, -1.0578550960404835,
-                     0.42314218595806996, -0.28209479177007424, 0.5641895835477534});
+  Num middle =
+      polynomial(1 / x - 0.3, {6.9312214434639285, -5.499212286333226, 1.8314503410458949,
+                               0.5676883634618927, -1.2506730168316564, 0.8546952911360086,
+                               -0.17932057302099202, -0.26586031635437757, 0.34126539413929813,
+                               -0.1584558196403043, -0.08154446619052468, 0.20807244586689266,
+                               -0.13558385929632288, -0.134601014177032, 0.5416332030996615});
+  Num far = polynomial(
+      1 / (x * x), {53032.09057955133, -18640.330391512874, 3605.6178557144535, -569.0454027393695,
+                    91.07397143416797, -16.653175907704956, 3.702418490169509, -1.0578550235585338,
+                    0.4231421861433607, -0.2820947917712854, 0.5641895835477546});
   Num square = x * x, rest = fma(x, x, -square);
-  return exp(-square) * (1 - rest) * select(x < 2.5, near, far / x);
+  Num factor = select(x < 2.5, near, select(x < 5, middle, far) / x);
+  return exp(-square) * (1 - rest) * factor;
 }
 
 /// log(gamma(1 + t)) for |t| <= 0.3, log(gamma(2 + t)) for |t| <= 0.5.
@@ -92,8 +96,22 @@ Num lgamma_large(Num x) {
 
 Num lgamma_positive(Num x) { return select(x < 8, lgamma_small(x), lgamma_large(x)); }
 
+/// About the positive zero, where the recurrence would cancel.
+Num digamma_near_zero(Num x) {
+  constexpr double kZero = 0x1.762d86356be3fp+0, kZeroLow = 0x1.b86a722197829p-54;
+  Num t = (x - kZero) - kZeroLow;
+  return t * polynomial(t, {0.0012233433006454324, -0.0017881731629368614, 0.002288935746653952,
+                            -0.0033461365316861395, 0.004927732045782053, -0.007205923913340662,
+                            0.010538759984258197, -0.015424719669211927, 0.022597648827772654,
+                            -0.0331611273453454, 0.04880428815820619, -0.07219956124777696,
+                            0.1078240506912889, -0.16394270544244532, 0.25849976095565097,
+                            -0.4427631689835921, 0.9676722454476212});
+}
+
 /// The recurrence up to 10, then the asymptotic series.
 Num digamma_positive(Num x) {
+  Num near = digamma_near_zero(x);
+  Cond is_near = abs(x - 1.4616321449683622) < 0.25;
   Num below = x.number(0);
   for (int i = 0; i < 10; ++i) {
     Cond is_below = x < 10;
@@ -103,7 +121,7 @@ Num digamma_positive(Num x) {
   Num u = 1 / (x * x);
   Num series = u * polynomial(u, {-3617 / 8160.0, 1 / 12.0, -691 / 32760.0, 1 / 132.0, -1 / 240.0,
                                   1 / 252.0, -1 / 120.0, 1 / 12.0});
-  return log(x) - 0.5 / x - series - below;
+  return select(is_near, near, log(x) - 0.5 / x - series - below);
 }
 
 }  // namespace
@@ -140,7 +158,7 @@ Num erfinv(Num x) {
 Num lgamma(Num x) {
   Num a = abs(x);
   Num positive = lgamma_positive(a);
-  Num reflected = log(kPi / (abs(sin_pi(a)) * a)) - positive;
+  Num reflected = log(kPi / abs(sin_pi(a))) - log(a) - positive;
   Num y = select(x < 0, reflected, positive);
   y = select(x == floor(x), select(x <= 0, kInfinity, y), y);
   y = select(a == kInfinity, kInfinity, y);

@@ -112,8 +112,9 @@ enum class Residence : std::uint8_t { Register, Shared };
 
 struct Stmt {
   StmtKind kind = StmtKind::Compute;
-  Op op = Op::Add;                            // Compute
-  Monoid monoid = Monoid::Sum;                // Reduce, Scan
+  Op op = Op::Add;              // Compute
+  bool approximate = false;     // Compute: a relative error of 2^-16 will do (exp exp2 sigmoid div)
+  Monoid monoid = Monoid::Sum;  // Reduce, Scan
   Cache cache = Cache::Default;               // Load, Store
   Residence residence = Residence::Register;  // Keep
   bool exclusive = false;                     // Scan

@@ -162,7 +162,8 @@ class Printer {
         break;
       case StmtKind::Position: append(out_, "index {} : {}", index(s.index), result_type(s)); break;
       case StmtKind::Compute:
-        append(out_, "{} {} : {}", info(s.op).text, values(s.operands), result_type(s));
+        append(out_, "{} {} : {}{}", info(s.op).text, values(s.operands), result_type(s),
+               s.approximate ? " approx" : "");
         break;
       case StmtKind::Load:
       case StmtKind::Store: print_access(s); break;

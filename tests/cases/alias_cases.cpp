@@ -1,8 +1,6 @@
 // Memory: updates of a slice beside other readers, and addresses that are not aligned.
 #include "cases/case_run.h"
 
-#include <cmath>
-
 namespace fuse::cases {
 
 // pytorch 198101

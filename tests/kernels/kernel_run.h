@@ -1,7 +1,7 @@
 // Runs a kernel file: tensors by name, sizes by symbol.
 //
-// The interpreter always runs it, and counts its accesses. FUSE_TEST_ON=host or gpu then runs it
-// once more there, and these are the results that a test sees; clusters and odd addresses too.
+// The interpreter always runs it, and counts its accesses. FUSE_TEST_EXECUTOR=host or gpu then runs
+// it once more there, and these are the results that a test sees; clusters and odd addresses too.
 #pragma once
 
 #include "ir/float_bits.h"
@@ -28,7 +28,7 @@ inline std::string kernel_folder() {
 
 /// Where kernels run beside the interpreter, if anywhere.
 inline Executor extra_executor() {
-  const char *on = std::getenv("FUSE_TEST_ON");
+  const char *on = std::getenv("FUSE_TEST_EXECUTOR");
   std::string word = on ? on : "";
   if (word == "gpu") return Executor::Gpu;
   return word == "host" ? Executor::Host : Executor::None;

@@ -1,5 +1,5 @@
 // The kernels of this folder against plain loops in double, at sizes with full and ragged edges.
-// FUSE_TEST_ON=host or gpu judges what comes from there.
+// FUSE_TEST_EXECUTOR=host or gpu judges what comes from there.
 #include "kernels/kernel_run.h"
 
 #include <gtest/gtest.h>

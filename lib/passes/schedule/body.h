@@ -37,7 +37,7 @@ Index offset_of(const TensorRef &tensor, std::span<const Index> position);
 class BodyBuilder {
  public:
   BodyBuilder(const GraphData &graph, const PlannedKernel &planned, const Domain &domain,
-              Kernel &kernel, const KernelTensors &tensors);
+              Kernel &kernel, const KernelTensors &tensors, const std::vector<bool> &approximable);
 
   std::vector<Stmt> *outer = nullptr;
   std::vector<Stmt> *inner = nullptr;
@@ -90,10 +90,12 @@ class BodyBuilder {
   const Domain &domain_;
   Kernel &kernel_;
   const KernelTensors &tensors_;
+  const std::vector<bool> &approximable_;  // by node
   std::set<NodeId> members_;
   std::map<Key, Emitted> memo_;
   std::map<std::pair<Key, std::size_t>, ValueId> part_guards_;  // by node, position and part
   std::map<std::pair<ValueId, ValueId>, ValueId> conjunctions_;
+  std::map<ValueId, std::pair<ValueId, ValueId>> reciprocals_;  // scale, reciprocal; by divisor
   GuardConditions guard_conditions_;
   std::map<NodeId, std::vector<ValueId>> reduce_results_;
   bool ok_ = true;
@@ -108,6 +110,9 @@ class BodyBuilder {
   ValueId emit_load(const Key &key);
   Index offset_at(const TensorRef &tensor, NodeId node, const Position &at) const;
   ValueId emit_elementwise(const Key &key);
+  bool is_shared_divisor(ValueId a, ValueId divisor) const;
+  ValueId emit_shared_division(ValueId a, ValueId divisor);
+  std::pair<ValueId, ValueId> reciprocal_of(ValueId divisor);
   ValueId emit_pad(const Key &key);
   ValueId emit_concat(const Key &key);
   ValueId emit_gather(const Key &key);
@@ -127,6 +132,7 @@ class BodyBuilder {
   std::vector<DimId> dims_of(const Index &index) const;
   std::vector<DimId> union_dims(const std::vector<ValueId> &values) const;
   bool depends_on_reduced(const std::vector<DimId> &dims) const;
+  std::vector<Stmt> &list_of(const std::vector<DimId> &dims);
 };
 
 }  // namespace fuse

@@ -18,8 +18,14 @@ namespace {
 class Assembler {
  public:
   Assembler(const GraphData &graph, const PlannedKernel &planned, const KernelMemory &memory,
-            const Target &target, const LowerOptions &options)
-      : g_(graph), planned_(planned), memory_(memory), target_(target), options_(options) {}
+            const Target &target, const LowerOptions &options,
+            const std::vector<bool> &approximable)
+      : g_(graph),
+        planned_(planned),
+        memory_(memory),
+        target_(target),
+        options_(options),
+        approximable_(approximable) {}
 
   std::optional<BuiltKernel> run(std::string *reason) {
     std::optional<Domain> domain = analyze_domain(g_, planned_, options_.sizes, reason);
@@ -44,6 +50,7 @@ class Assembler {
   const KernelMemory &memory_;
   const Target &target_;
   const LowerOptions &options_;
+  const std::vector<bool> &approximable_;
   Domain domain_;
   KernelTensors tensors_;
   std::map<NodeId, int> level_;  // of reductions
@@ -102,7 +109,7 @@ class Assembler {
   BodyBuilder begin() {
     built_.kernel.dims = domain_.dims;
     built_.kernel.values.clear();
-    return BodyBuilder(g_, planned_, domain_, built_.kernel, tensors_);
+    return BodyBuilder(g_, planned_, domain_, built_.kernel, tensors_, approximable_);
   }
 
   bool draft(std::vector<Stmt> &body) {
@@ -294,8 +301,10 @@ class Assembler {
 
 std::optional<BuiltKernel> build_kernel(const GraphData &graph, const PlannedKernel &planned,
                                         const KernelMemory &memory, const Target &target,
-                                        const LowerOptions &options, std::string *reason) {
-  return Assembler(graph, planned, memory, target, options).run(reason);
+                                        const LowerOptions &options,
+                                        const std::vector<bool> &approximable,
+                                        std::string *reason) {
+  return Assembler(graph, planned, memory, target, options, approximable).run(reason);
 }
 
 }  // namespace fuse

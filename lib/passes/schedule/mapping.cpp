@@ -13,6 +13,7 @@ namespace fuse {
 
 namespace {
 
+constexpr int kWarp = 32;
 constexpr int kFlatThreads = 256;
 constexpr int kRowThreads = 128;  // of a block with several rows
 constexpr int kMaxElementsPerThread = 64;
@@ -48,6 +49,9 @@ class Chooser {
       map_rows();
     else
       map_columns();
+    m_.threads = std::max(m_.threads, kWarp);
+    drop_empty_axes(m_.layout);
+    drop_empty_axes(m_.finish);
     return std::move(m_);
   }
 
@@ -57,6 +61,11 @@ class Chooser {
   DimId inner_ = 0;
   std::vector<DimId> kept_, folded_;
   int vec_ = 1;
+
+  /// Where everything is folded, no dims are kept.
+  static void drop_empty_axes(Layout &layout) {
+    std::erase_if(layout.axes, [](const Axis &a) { return a.dims.empty(); });
+  }
 
   Index extent(const std::vector<DimId> &dims) const {
     Index product = 1;

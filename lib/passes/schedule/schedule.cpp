@@ -5,6 +5,7 @@
 #include "passes/plan_graph.h"
 #include "passes/schedule/kernel_builder.h"
 #include "passes/schedule/split_kernel.h"
+#include "passes/schedule/tolerance.h"
 
 #include <algorithm>
 
@@ -16,7 +17,11 @@ class Scheduler {
  public:
   Scheduler(const GraphData &graph, const Plan &plan, const Target &target,
             const LowerOptions &options)
-      : g_(graph), plan_(plan), target_(target), options_(options) {}
+      : g_(graph),
+        plan_(plan),
+        target_(target),
+        options_(options),
+        approximable_(approximable(graph)) {}
 
   Program run() {
     program_.name = g_.name;
@@ -37,6 +42,7 @@ class Scheduler {
   const Plan &plan_;
   const Target &target_;
   const LowerOptions &options_;
+  std::vector<bool> approximable_;
   Program program_;
   // By memory root: a reshape lies where its operand lies.
   std::map<NodeId, Binding> places_;
@@ -120,10 +126,21 @@ class Scheduler {
     FUSE_CHECK(false, "an argument of no kind");
   }
 
+  /// Whether there is nothing to write: some extent of every stored value is 0.
+  bool is_empty(const PlannedKernel &planned) const {
+    return std::all_of(planned.stores.begin(), planned.stores.end(), [&](NodeId id) {
+      return num_elements(g_.shape(id)) == Dim(0);
+    });
+  }
+
   void add_kernel(const PlannedKernel &planned) {
+    if (is_empty(planned)) {
+      for (NodeId id : planned.stores) written_places(id);
+      return;
+    }
     std::string reason;
     std::optional<BuiltKernel> built =
-        build_kernel(g_, planned, memory_of(planned), target_, options_, &reason);
+        build_kernel(g_, planned, memory_of(planned), target_, options_, approximable_, &reason);
     if (!built) return add_pieces(planned, reason);
     program_.plan.steps.push_back({false, program_.plan.kernels.size(), kNoNode});
     program_.plan.kernels.push_back(planned);

@@ -67,9 +67,9 @@ double distance(DType type, std::uint64_t a, std::uint64_t b) {
   auto order = [&](std::uint64_t bits) {
     std::uint64_t sign = std::uint64_t{1} << (8 * size_of(type) - 1);
     auto magnitude = static_cast<std::int64_t>(bits & (sign - 1));
-    return static_cast<double>(bits & sign ? -magnitude : magnitude);
+    return bits & sign ? -magnitude : magnitude;
   };
-  return std::fabs(order(a) - order(b));
+  return std::fabs(static_cast<double>(order(a) - order(b)));
 }
 
 void check(Op op, DType from, DType to, double bound,
