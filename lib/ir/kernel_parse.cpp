@@ -34,8 +34,6 @@ Kernel KernelParser::parse() {
   if (lexer_.accept("dims")) parse_dims();
   while (lexer_.peek().is("layout")) parse_layout();
   parse_body(k_.body, 0);
-  if (lexer_.peek().kind != Token::Kind::End)
-    lexer_.error(lexer_.peek(), "expected end of text, found " + describe(lexer_.peek()));
   return std::move(k_);
 }
 
@@ -232,7 +230,10 @@ void KernelParser::parse_stride(Index &stride) {
 }
 
 Kernel parse_kernel(std::string_view text, std::string_view file) {
-  return KernelParser(text, file).parse();
+  Lexer lexer(text, file);
+  Kernel kernel = KernelParser(lexer).parse();
+  lexer.expect_end();
+  return kernel;
 }
 
 }  // namespace fuse
