@@ -4,6 +4,8 @@
 #include "ir/parallel.h"
 #include "ir/scalar.h"
 
+#include <limits>
+
 namespace fuse {
 
 namespace {
@@ -40,6 +42,8 @@ double narrowed_error(Op op, DType to, const Expected &x, std::int64_t i, double
   double low = as_number(to, convert(op, to, wide_literal(ends.low)));
   double high = as_number(to, convert(op, to, wide_literal(ends.high)));
   double e = spread(middle, low, high);
+  bool either_zero = is_float(to) && e == 0 && std::signbit(low) != std::signbit(high);
+  if (either_zero) return std::numeric_limits<double>::denorm_min();  // it is not exact
   return is_bool(to) && e > 0 ? kUnknown : e;
 }
 

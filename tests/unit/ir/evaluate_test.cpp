@@ -56,6 +56,13 @@ void expect_tensor(const Expected &y, const Extents &shape, const std::vector<do
   EXPECT_EQ(0, c.uncertain);
 }
 
+TEST(Evaluate, AnInexactValueThatMayHaveEitherSignRoundsToEitherZero) {
+  Expected y = map(DType::F32, {1}, [](Value x) { return cast(sin(x) - sin(x), f8e5m2); });
+  expect_tensor(y, {1}, {0.0});
+  expect_tensor(y, {1}, {-0.0});
+  EXPECT_FALSE(compare(y, Tensor(DType::F8E5M2, {1}, {{0x1p-16}})).passed());
+}
+
 TEST(Evaluate, ExactChainsAskForTheValueItself) {
   Expected y = map(DType::F32, {4.6875, 1, 3}, [](Value x) { return (x / 0.9375) * 0.1 - 1.0; });
   for (int i = 0; i < 3; ++i) EXPECT_EQ(0, error(y, i));
