@@ -135,8 +135,8 @@ void Emitter::drop_invalid(const SlotSpace &space, const std::vector<Group> &gro
       if (!group.element[i]) continue;
       llvm::Value *&value =
           slots[space.slot_at(advance(group.first, group.vec, static_cast<int>(i)))];
-      value = b_.CreateSelect(group.element[i], value,
-                              llvm::Constant::getNullValue(value->getType()));
+      value =
+          b_.CreateSelect(group.element[i], value, llvm::Constant::getNullValue(value->getType()));
     }
 }
 
