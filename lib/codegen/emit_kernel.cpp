@@ -50,6 +50,8 @@ void Emitter::declare() {
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function_->setDoesNotThrow();
   function_->addFnAttr("nvvm.maxntid", std::to_string(kernel_.threads));
+  if (kernel_.resident > 0)
+    function_->addFnAttr("nvvm.minctasm", std::to_string(kernel_.resident));
   if (kernel_.cluster > 1)
     function_->addFnAttr("nvvm.cluster_dim", std::to_string(kernel_.cluster) + ",1,1");
   for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {

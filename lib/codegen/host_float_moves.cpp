@@ -28,6 +28,7 @@ class MoveRewriter {
   explicit MoveRewriter(Function &function) : function_(function) {}
 
   void run() {
+    take_arguments_as_integers();
     ReversePostOrderTraversal<Function *> order(&function_);
     for (BasicBlock *block : order)
       for (Instruction &instruction : *block) rewrite(instruction);
@@ -46,6 +47,15 @@ class MoveRewriter {
   std::vector<std::pair<PHINode *, PHINode *>> phis_;
   std::vector<Instruction *> dead_;
 
+  /// The function's own type no longer fits: its caller makes another of the arguments' types.
+  void take_arguments_as_integers() {
+    for (Argument &argument : function_.args()) {
+      if (!is_16bit(argument.getType())) continue;
+      argument.mutateType(integer_type(argument.getType()));
+      bits_[&argument] = &argument;
+    }
+  }
+
   Type *integer_type(Type *type) const {
     auto *i16 = Type::getInt16Ty(function_.getContext());
     auto *vector = dyn_cast<VectorType>(type);
@@ -56,10 +66,6 @@ class MoveRewriter {
   Value *bits(Value *value) {
     auto known = bits_.find(value);
     if (known != bits_.end()) return known->second;
-    if (auto *argument = dyn_cast<Argument>(value)) {
-      IRBuilder<> b(&*function_.getEntryBlock().getFirstInsertionPt());
-      return bits_[value] = b.CreateBitCast(argument, integer_type(value->getType()));
-    }
     auto *constant = dyn_cast<Constant>(value);
     FUSE_CHECK(constant, "a 16-bit float comes from no move");
     return ConstantExpr::getBitCast(constant, integer_type(value->getType()));

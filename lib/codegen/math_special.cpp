@@ -150,7 +150,7 @@ Num erfinv(Num x) {
     Num step = error / (kSlope * exp(-(y * y)));
     y = y - step / (1 + y * step);
   }
-  y = select(a < 1e-7, a * (1 / kSlope), y);
+  y = select(a < 1e-8, a * (1 / kSlope), y);
   y = select(a == 1, kInfinity, select(a > 1, kNaN, y));
   return select(x != x, x, copysign(y, x));
 }

@@ -145,6 +145,7 @@ struct Kernel {
   std::string name;
   int threads = 256;            // per block
   int cluster = 1;              // blocks per cluster
+  int resident = 0;     // blocks an SM shall hold at least, which bounds registers; 0: no bound
   int index_bits = 64;          // width of offsets: 32 where no offset reaches 2^31
   std::vector<Buffer> buffers;  // in parameter order
   std::vector<KernelDim> dims;

@@ -46,6 +46,8 @@ class LayoutVerifier {
     require(is_identifier(k_.name), k_, "signature", "the kernel's name is no identifier");
     require(k_.threads >= 32 && k_.threads <= 1024 && k_.threads % 32 == 0, k_, "signature",
             "{} threads: a block has 32 to 1024 threads in whole warps", k_.threads);
+    require(k_.resident >= 0 && k_.resident <= 32, k_, "signature",
+            "resident {}: an SM holds up to 32 blocks", k_.resident);
     require(k_.cluster >= 1 && k_.cluster <= 16, k_, "signature",
             "cluster of {}: a cluster has 1 to 16 blocks", k_.cluster);
     require(k_.index_bits == 32 || k_.index_bits == 64, k_, "signature",

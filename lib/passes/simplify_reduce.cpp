@@ -75,7 +75,10 @@ NodeId without_repeats(Simplifier &s, NodeId n, std::uint64_t &repeats) {
     shape[i] = 1;
     found = true;
   }
-  return found ? build_broadcast(s.g, s.arg(x, 0), shape) : kNoNode;
+  if (!found) return kNoNode;
+  Shape aligned(leading, 1);
+  aligned.insert(aligned.end(), from.begin(), from.end());
+  return build_broadcast(s.g, build_reshape(s.g, s.arg(x, 0), aligned), shape);
 }
 
 NodeId fold_repeats_once(Simplifier &s, NodeId n) {

@@ -2,6 +2,7 @@
 #include "runtime/kernel_program.h"
 
 #include "ir/format.h"
+#include "ir/program_text.h"
 #include "runtime/executable_impl.h"
 
 #include <set>
@@ -10,19 +11,10 @@ namespace fuse {
 
 namespace {
 
-/// An extent of a buffer as the extent of an argument: no division occurs in it.
 Dim extent_of(const Index &index) {
-  Dim sum = 0;
-  for (const Index::Term &term : index.terms()) {
-    Dim product = term.coefficient;
-    for (const Atom &atom : term.atoms) {
-      if (atom.kind != Atom::Kind::Symbol)
-        fail(ErrorCode::Unsupported, "an argument's extent is not a polynomial in symbols");
-      product = product * Dim::symbol(atom.symbol);
-    }
-    sum = sum + product;
-  }
-  return sum;
+  std::optional<Dim> extent = to_dim(index);
+  if (!extent) fail(ErrorCode::Unsupported, "an argument's extent is not a polynomial in symbols");
+  return *extent;
 }
 
 Argument argument_of(const Buffer &buffer) {

@@ -207,7 +207,7 @@ Expected within(DType type, std::vector<std::int64_t> shape, const std::vector<d
 }
 
 std::vector<Executor> executors() {
-  const char *chosen = std::getenv("FUSE_TEST_ON");
+  const char *chosen = std::getenv("FUSE_TEST_EXECUTOR");
   std::string_view name = chosen ? chosen : "";
   if (name == "gpu") return {Executor::Gpu};
   if (name == "host" || !has_driver()) return {Executor::Host};

@@ -14,7 +14,9 @@ TEST(CaseRun, WrongValuesFailOnEveryPath) {
   }
   std::string all;
   for (int i = 0; i < failures.size(); ++i) all += failures.GetTestPartResult(i).summary();
-  for (const char *path : {"evaluator", "folding", "host, fused", "host, op by op", "host, strict"})
+  std::string on = executors()[0] == Executor::Gpu ? "gpu" : "host";
+  for (const std::string &path : {std::string("evaluator"), std::string("folding"), on + ", fused",
+                                  on + ", op by op", on + ", strict"})
     EXPECT_NE(all.find(path), std::string::npos) << path;
 }
 

@@ -65,6 +65,28 @@ TEST(ShapeCases, ReductionsAcrossAnEmptyAxis) {
            {Tensor(f32, {0, 5})}, {exact(f32, {0}, {0}), exact(f32, {5}, {0})});
 }
 
+TEST(ShapeCases, ASymbolThatIsZeroAtRunTime) {
+  std::vector<Sample> samples;
+  for (std::int64_t n : {3, 0}) {
+    double rows = double(n);
+    Tensor padded(f32, {n + 1, 5});
+    for (std::int64_t i = 0; i < padded.size(); ++i)
+      padded.set_bits(i, floats(f32, {}, {i < 5 ? 9.0 : 2.0}).bits(0));
+    samples.push_back({{floats(f32, {n, 5}, {2})},
+                       {exact(f32, {n, 5}, {3}), exact(f32, {5}, {2 * rows}), exact(f32, {n}, {10}),
+                        exactly(padded)},
+                       {{"N", n}}});
+  }
+  run_samples(parse(R"(graph @zero(%x: f32[N, 5]) {
+      symbol N min=0
+      %y = add %x, 1.0
+      %c = sum %x axes=[0]
+      %r = sum %x axes=[1]
+      %p = pad %x, 9.0 lo=[1, 0] hi=[0, 0]
+      return %y, %c, %r, %p })"),
+              samples);
+}
+
 // pytorch 194976
 TEST(ShapeCases, RunTimeScalarsAreReadAtEveryCall) {
   std::vector<Sample> samples;

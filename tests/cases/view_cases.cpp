@@ -3,8 +3,31 @@
 #include "cases/case_run.h"
 
 #include <cmath>
+#include <random>
 
 namespace fuse::cases {
+
+namespace {
+
+/// One view, chosen at random, of a value of rank 3.
+Value random_view(Value x, std::mt19937 &random) {
+  int axis = static_cast<int>(random() % 3);
+  const Shape &shape = x.shape();
+  std::int64_t extent = shape[static_cast<std::size_t>(axis)].value();
+  std::vector<std::int64_t> lo(3, 0), hi(3, 0);
+  switch (random() % 5) {
+    case 0: return transpose(x, {axis, (axis + 1) % 3, (axis + 2) % 3});
+    case 1:
+      lo[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(random() % 3);
+      hi[static_cast<std::size_t>((axis + 1) % 3)] = static_cast<std::int64_t>(random() % 2);
+      return pad(x, lo, hi, 0.5);
+    case 2: return reshape(x, {shape[1], shape[2], shape[0]});
+    case 3: return extent < 3 ? flip(x, {0, 2}) : slice(x, axis, 1, extent, 2);
+    default: return flip(x, {axis});
+  }
+}
+
+}  // namespace
 
 // tinygrad 2844
 TEST(ViewCases, ReshapeThroughAPad) {
@@ -18,6 +41,20 @@ TEST(ViewCases, ReshapeThroughAPad) {
       %s = sum %y axes=[0, 1, 2]
       return %y, %s })",
            {x}, {exactly(y), exact(f32, {}, {1375})});
+}
+
+TEST(ViewCases, RandomChainsOfViews) {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    std::mt19937 random(seed);
+    Graph graph("chain");
+    Value v = graph.input("x", f32, {4, 5, 6});
+    for (int i = 0; i < 6; ++i) v = random_view(v, random);
+    graph.output("y", v + 1);
+    graph.output("s", sum(v, {0, 2}));
+    Tensor x = generate(f32, {4, 5, 6}, [](std::int64_t i) { return i + 1; });
+    const std::vector<Tensor> inputs = {x};
+    run_case(graph, inputs, evaluate(graph.data(), inputs).outputs);
+  }
 }
 
 // Fuser 413

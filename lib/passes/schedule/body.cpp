@@ -413,18 +413,35 @@ void BodyBuilder::reduce(NodeId node) {
       position = compute(Op::Cast, DType::I64, {position});
     operands.push_back(position);
   }
+  std::vector<DType> types = {kernel_.values[operands[0]].dtype};
+  if (is_arg_reduce(op)) types.push_back(DType::I64);
+  reduce_results_[node] = emit_reduce(monoid_of(op), std::move(operands), types);
+}
+
+std::vector<ValueId> BodyBuilder::emit_reduce(Monoid monoid, std::vector<ValueId> operands,
+                                              std::vector<DType> result_types) {
   Stmt s;
   s.kind = StmtKind::Reduce;
-  s.monoid = monoid_of(op);
+  s.monoid = monoid;
   s.axes = domain_.reduced_dims();
   std::vector<DimId> dims;
   for (DimId d : union_dims(operands))
     if (!domain_.is_reduced(d)) dims.push_back(d);
-  s.results.push_back(add_value(kernel_.values[operands[0]].dtype, dims));
-  if (is_arg_reduce(op)) s.results.push_back(add_value(DType::I64, dims));
+  for (DType type : result_types) s.results.push_back(add_value(type, dims));
   s.operands = std::move(operands);
-  reduce_results_[node] = s.results;
+  std::vector<ValueId> results = s.results;
   inner->push_back(std::move(s));
+  return results;
+}
+
+void BodyBuilder::reduce_online(NodeId sum, const OnlineSum &online) {
+  ValueId u = depend_on_all_reduced(lower(online.exponent));
+  ValueId weight =
+      online.weight == kNoNode ? emit_constant(float_literal(DType::F32, 1)) : lower(online.weight);
+  std::vector<ValueId> results =
+      emit_reduce(Monoid::Online, {u, depend_on_all_reduced(weight)}, {DType::F32, DType::F32});
+  reduce_results_[online.maximum] = {results[0]};
+  reduce_results_[sum] = {results[1]};
 }
 
 void BodyBuilder::set_reduced(NodeId node, std::vector<ValueId> results) {

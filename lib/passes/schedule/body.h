@@ -7,6 +7,7 @@
 #include "ir/kernel.h"
 #include "passes/schedule/access.h"
 #include "passes/schedule/domain.h"
+#include "passes/schedule/online.h"
 
 #include <map>
 #include <set>
@@ -52,6 +53,8 @@ class BodyBuilder {
   /// Emits the operands and the reduce statement of a reduction to `inner`; its results become
   /// available to users.
   void reduce(NodeId node);
+  /// The same for a sum and the maximum that scales it, folded as one.
+  void reduce_online(NodeId sum, const OnlineSum &online);
 
   /// Results of a reduction's monoid, before conversion.
   const std::vector<ValueId> &reduced(NodeId node) const { return reduce_results_.at(node); }
@@ -129,6 +132,8 @@ class BodyBuilder {
   ValueId compute(Op op, DType dtype, std::vector<ValueId> operands);
   ValueId both(ValueId a, ValueId b);
   ValueId depend_on_all_reduced(ValueId value);
+  std::vector<ValueId> emit_reduce(Monoid monoid, std::vector<ValueId> operands,
+                                   std::vector<DType> result_types);
   std::vector<DimId> dims_of(const Index &index) const;
   std::vector<DimId> union_dims(const std::vector<ValueId> &values) const;
   bool depends_on_reduced(const std::vector<DimId> &dims) const;

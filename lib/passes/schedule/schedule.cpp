@@ -128,9 +128,8 @@ class Scheduler {
 
   /// Whether there is nothing to write: some extent of every stored value is 0.
   bool is_empty(const PlannedKernel &planned) const {
-    return std::all_of(planned.stores.begin(), planned.stores.end(), [&](NodeId id) {
-      return num_elements(g_.shape(id)) == Dim(0);
-    });
+    return std::all_of(planned.stores.begin(), planned.stores.end(),
+                       [&](NodeId id) { return num_elements(g_.shape(id)) == Dim(0); });
   }
 
   void add_kernel(const PlannedKernel &planned) {

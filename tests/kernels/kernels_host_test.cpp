@@ -1,0 +1,86 @@
+// The kernels of this folder as emitted code on the host executor, against their interpretation.
+#include "codegen/host.h"
+#include "kernels/kernel_run.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace fuse::test {
+namespace {
+
+struct Case {
+  const char *kernel;
+  Bindings symbols;
+};
+
+std::ostream &operator<<(std::ostream &out, const Case &c) { return out << c.kernel; }
+
+/// Launches the emitted kernel on tensors like those of the run.
+std::map<std::string, Tensor> run_on_host(KernelRun &run, Bindings symbols, std::uint64_t seed) {
+  const Kernel &kernel = run.kernel();
+  std::map<std::string, Tensor> tensors;
+  std::vector<void *> pointers, arguments;
+  std::vector<std::int64_t> sizes;
+  for (const Buffer &b : kernel.buffers) tensors.emplace(b.name, run[b.name]);
+  pointers.reserve(kernel.buffers.size());
+  for (const Buffer &b : kernel.buffers) {
+    pointers.push_back(tensors.at(b.name).data());
+    bool is_scalar = b.role == BufferRole::Scalar;
+    arguments.push_back(is_scalar ? pointers.back() : static_cast<void *>(&pointers.back()));
+  }
+  std::vector<std::string> names = symbols_of(kernel);
+  sizes.reserve(names.size());
+  for (const std::string &name : names) {
+    sizes.push_back(symbols.at(name));
+    arguments.push_back(&sizes.back());
+  }
+  HostLaunch launch;
+  launch.grid = static_cast<std::uint64_t>(
+      evaluate(grid_size(kernel), [&](const Atom &a) { return symbols.at(a.symbol); }));
+  launch.arguments = arguments.data();
+  launch.shuffle_seed = seed;
+  HostKernel(kernel, Target::named("host")).launch(launch);
+  return tensors;
+}
+
+class HostRun : public testing::TestWithParam<Case> {};
+
+TEST_P(HostRun, AgreesWithTheInterpreter) {
+  Bindings symbols = GetParam().symbols;
+  KernelRun run(GetParam().kernel, symbols);
+  for (const Buffer &b : run.kernel().buffers)
+    if (b.role == BufferRole::Scalar) run[b.name].set(0, 0.5);
+  std::map<std::string, Tensor> first = run_on_host(run, symbols, 0);
+  std::map<std::string, Tensor> second = run_on_host(run, symbols, 5);
+  run.run();
+  for (const Buffer &b : run.kernel().buffers) {
+    const Tensor &expected = run[b.name], &actual = first.at(b.name);
+    EXPECT_TRUE(actual == second.at(b.name)) << b.name << " depends on the order of threads";
+    double tolerance = size_of(b.dtype) <= 2 && is_float(b.dtype) ? 1.0 / 64 : 2e-5;
+    for (std::int64_t i = 0; i < expected.size(); ++i) {
+      if (std::isnan(expected[i]) && std::isnan(actual[i])) continue;
+      double error = std::fabs(actual[i] - expected[i]);
+      ASSERT_LE(error, tolerance * (1 + std::fabs(expected[i]))) << b.name << " at " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, HostRun,
+                         testing::Values(Case{"gelu", {{"N", 4099}}}, Case{"softmax", {{"B", 3}}},
+                                         Case{"softmax_odd", {{"B", 9}}},
+                                         Case{"softmax_cluster", {{"B", 2}, {"C", 40008}}},
+                                         Case{"layer_norm", {{"B", 2}}},
+                                         Case{"layer_norm_backward", {{"B", 7}, {"G", 3}}},
+                                         Case{"batch_norm", {{"N", 6}, {"C", 3}, {"P", 200}}},
+                                         Case{"cast_transpose", {{"U", 300}, {"V", 200}}},
+                                         Case{"column_sum", {{"R", 77}, {"C", 1000}, {"G", 2}}},
+                                         Case{"cumsum", {{"B", 2}, {"C", 5000}}},
+                                         Case{"gemv_int8", {{"R", 9}, {"C", 4096}}},
+                                         Case{"adam", {{"N", 5000}}},
+                                         Case{"rotary", {{"T", 5}, {"H", 3}}},
+                                         Case{"gather", {{"V", 10}, {"T", 5}}},
+                                         Case{"cross_entropy", {{"B", 3}, {"C", 5001}}}));
+
+}  // namespace
+}  // namespace fuse::test
