@@ -7,6 +7,7 @@ For models with a forward and a backward graph: each alone, and both as one. PTX
 ptxas is found.
 """
 import argparse
+import concurrent.futures
 import datetime
 import json
 import pathlib
@@ -31,35 +32,39 @@ def find_ptxas():
     return shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
 
 
-def assemble(ptxas, ptx):
-    """Kernels that spill, with bytes stored; None where ptxas refuses."""
+def spilled_bytes(ptxas, ptx):
+    """Bytes that a kernel stores to spill. Raises where ptxas refuses."""
     arch = re.search(r"^\.target (\w+)", ptx.read_text(), re.M).group(1)
     run = subprocess.run([ptxas, "-v", f"-arch={arch}", str(ptx), "-o", "/dev/null"],
-                         capture_output=True, text=True, check=False)
-    if run.returncode:
-        return {"ptxas": run.stderr.strip().splitlines()[0]}
-    spills, kernel = {}, None
-    for line in run.stderr.splitlines():
-        named = re.search(r"Function properties for (\S+)", line)
-        kernel = named.group(1) if named else kernel
-        stored = re.search(r"(\d+) bytes spill stores", line)
-        if stored and int(stored.group(1)):
-            spills[kernel] = int(stored.group(1))
-    return {"ptxas": "yes", "spills": spills}
+                         capture_output=True, text=True, check=True)
+    return sum(int(n) for n in re.findall(r"(\d+) bytes spill stores", run.stderr))
 
 
-def measure(graph, options, folder):
-    source, ptx = folder / "graph.fuse", folder / "graph.ptx"
-    source.write_text(translate(graph).text())
-    run = subprocess.run([options.measure, options.target, str(source), str(ptx)],
-                         capture_output=True, text=True, check=False)
-    row = {"model": graph["model"], "kind": graph["kind"], "id": graph["id"]}
-    if run.returncode:
-        return {**row, "error": run.stderr.strip() or f"exit code {run.returncode}"}
-    row.update(json.loads(run.stdout))
+def assemble(folder):
+    """What ptxas says of the kernels in a folder."""
     ptxas = find_ptxas()
-    row.update(assemble(ptxas, ptx) if ptxas else {"ptxas": "skipped"})
-    return row
+    if not ptxas:
+        return {"ptxas": "skipped"}
+    kernels = sorted(folder.glob("*.ptx"))
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        try:
+            spills = list(pool.map(lambda k: spilled_bytes(ptxas, k), kernels))
+        except subprocess.CalledProcessError as error:
+            return {"ptxas": error.stderr.strip().splitlines()[0]}
+    return {"ptxas": "yes", "spills": {k.stem: n for k, n in zip(kernels, spills) if n}}
+
+
+def measure(graph, options):
+    row = {"model": graph["model"], "kind": graph["kind"], "id": graph["id"]}
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        source = folder / "graph.fuse"
+        source.write_text(translate(graph).text())
+        run = subprocess.run([options.measure, options.target, str(source), name],
+                             capture_output=True, text=True, check=False)
+        if run.returncode:
+            return {**row, "error": run.stderr.strip() or f"exit code {run.returncode}"}
+        return {**row, **json.loads(run.stdout), **assemble(folder)}
 
 
 def cells(row):
@@ -107,15 +112,14 @@ def main():
     parser.add_argument("-o", "--out", type=pathlib.Path, required=True)
     options = parser.parse_args()
     graphs = aten2fuse.load(options.graphs)
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        for model in options.model or MODELS:
-            for graph in [g for g in graphs if g["model"] == model] + joint_graphs(graphs, model):
-                rows.append(measure(graph, options, pathlib.Path(folder)))
     options.out.mkdir(parents=True, exist_ok=True)
     name = f"models_{datetime.date.today().isoformat()}"
-    (options.out / f"{name}.json").write_text(json.dumps(rows, indent=1) + "\n")
-    (options.out / f"{name}.md").write_text(report(rows, options))
+    rows = []
+    for model in options.model or MODELS:
+        for graph in [g for g in graphs if g["model"] == model] + joint_graphs(graphs, model):
+            rows.append(measure(graph, options))
+        (options.out / f"{name}.json").write_text(json.dumps(rows, indent=1) + "\n")
+        (options.out / f"{name}.md").write_text(report(rows, options))
 
 
 if __name__ == "__main__":

@@ -78,25 +78,23 @@ void count_fused(const Program &program, Measurement &m) {
   for (const PlannedKernel &k : program.plan.kernels) m.predicted_us += 1e6 * k.seconds;
 }
 
-std::string emit_all(const Program &program, const Target &target, Measurement &m) {
-  std::string text;
+/// One PTX file for each kernel.
+void emit_all(const Program &program, const Target &target, const std::string &folder,
+              Measurement &m) {
   run_on_worker([&] {
     emit_ptx({&program.kernels[0]}, target);  // the first use of LLVM sets it up
     for (const Kernel &kernel : program.kernels) {
       double start = cpu_ms();
-      emit_ptx({&kernel}, target);
+      std::string ptx = emit_ptx({&kernel}, target);
       double ms = cpu_ms() - start;
       m.code_ms += ms;
       m.worst_code_ms = std::max(m.worst_code_ms, ms);
+      std::ofstream(folder + "/" + kernel.name + ".ptx") << ptx;
     }
-    std::vector<const Kernel *> kernels;
-    for (const Kernel &kernel : program.kernels) kernels.push_back(&kernel);
-    text = emit_ptx(kernels, target);
   });
-  return text;
 }
 
-Measurement measure(const Graph &graph, const Target &target, std::string &ptx) {
+Measurement measure(const Graph &graph, const Target &target, const std::string &folder) {
   Measurement m;
   Graph live = eliminate_dead(graph);
   m.nodes = live.data().size();
@@ -112,7 +110,7 @@ Measurement measure(const Graph &graph, const Target &target, std::string &ptx) 
   m.kernels = program.kernels.size();
   for (const Kernel &kernel : program.kernels) verify(kernel);
   count_fused(program, m);
-  ptx = emit_all(program, target, m);
+  emit_all(program, target, folder, m);
   return m;
 }
 
@@ -128,14 +126,12 @@ std::string to_json(const std::string &name, const Measurement &m) {
   return text;
 }
 
-int run(const std::string &target, const std::string &in, const std::string &out) {
+int run(const std::string &target, const std::string &in, const std::string &folder) {
   std::ifstream file(in);
   std::ostringstream text;
   text << file.rdbuf();
-  std::string ptx;
   Graph graph = parse(text.str(), in);
-  Measurement m = measure(graph, Target::named(target), ptx);
-  std::ofstream(out) << ptx;
+  Measurement m = measure(graph, Target::named(target), folder);
   std::fputs(to_json(graph.data().name, m).c_str(), stdout);
   return 0;
 }
@@ -144,7 +140,7 @@ int run(const std::string &target, const std::string &in, const std::string &out
 
 int main(int argc, char **argv) {
   if (argc != 4) {
-    std::fputs("usage: measure_model TARGET IN.fuse OUT.ptx\n", stderr);
+    std::fputs("usage: measure_model TARGET IN.fuse FOLDER\n", stderr);
     return 2;
   }
   try {

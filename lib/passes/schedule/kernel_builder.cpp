@@ -91,6 +91,14 @@ class Assembler {
     }
   }
 
+  /// The widest that a thread tells others of one reduction.
+  int state_bytes(NodeId id) const {
+    Op op = g_.node(id).op;
+    std::size_t value = size_of(compute_type(g_.dtype(g_.operand(id, 0))));
+    std::size_t index = op == Op::ArgMax || op == Op::ArgMin ? sizeof(std::int64_t) : 0;
+    return static_cast<int>(std::max<std::size_t>(4, value) + index);
+  }
+
   void analyze_reductions() {
     std::map<NodeId, int> depth;
     for (NodeId id : planned_.nodes) {
@@ -99,7 +107,10 @@ class Assembler {
         auto it = depth.find(operand);
         if (it != depth.end()) d = std::max(d, it->second);
       }
-      if (info(g_.node(id).op).kind == OpKind::Reduce) level_[id] = ++d;
+      if (info(g_.node(id).op).kind == OpKind::Reduce) {
+        level_[id] = ++d;
+        use_.state_bytes += state_bytes(id);
+      }
       depth[id] = d;
       use_.levels = std::max(use_.levels, d);
     }

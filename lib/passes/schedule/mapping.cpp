@@ -17,12 +17,13 @@ constexpr int kWarp = 32;
 constexpr int kFlatThreads = 256;
 constexpr int kRowThreads = 128;  // of a block with several rows
 constexpr int kMaxElementsPerThread = 64;
-constexpr int kSpareRegisters = 40;            // beside the elements: addresses, edges, states
-constexpr std::int64_t kAlignedRow = 512;      // shorter rows are not worth a peeled head
-constexpr std::int64_t kClusterThreads = 256;  // of each block where several share a row
-constexpr std::int64_t kMaxCluster = 8;        // larger ones need an opt-in at launch
-constexpr int kLoopElements = 16;              // of a thread in an iteration
-constexpr int kUnroll = 4;                     // independent loads in flight in a loop
+constexpr int kSpareRegisters = 40;                // beside the elements: addresses, edges, states
+constexpr std::int64_t kAlignedRow = 512;          // shorter rows are not worth a peeled head
+constexpr std::int64_t kClusterThreads = 256;      // of each block where several share a row
+constexpr std::int64_t kMaxCluster = 8;            // larger ones need an opt-in at launch
+constexpr int kLoopElements = 16;                  // of a thread in an iteration
+constexpr std::int64_t kExchangeBytes = 48 << 10;  // shared memory that needs no opt-in
+constexpr int kUnroll = 4;                         // independent loads in flight in a loop
 
 Digit digit(DigitKind kind, Index extent, Index stride = 1, std::string name = {}) {
   return {kind, std::move(extent), std::move(stride), std::move(name)};
@@ -317,6 +318,7 @@ class Chooser {
     std::int64_t down = kFlatThreads / lanes;
     bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
     if (keeps && map_resident_columns(n, lanes, down)) return;
+    fit_exchange(lanes * down, 2);  // the last block of a split combines its parts too
     std::int64_t tiles = ceil_div(expected(columns), lanes * vec_) * expected_outer();
     std::int64_t step = down * kUnroll;
     std::int64_t parts =
@@ -357,6 +359,12 @@ class Chooser {
     return axes;
   }
 
+  /// Narrows vectors until the states that warps tell one another fit in shared memory.
+  void fit_exchange(std::int64_t threads, std::int64_t times) {
+    while (vec_ > 1 && threads * vec_ * p_.reductions.state_bytes * times > kExchangeBytes)
+      vec_ /= 2;
+  }
+
   /// All of the folded extent in registers, if it fits with narrower vectors or more threads.
   bool map_resident_columns(std::int64_t n, std::int64_t lanes, std::int64_t down) {
     auto fits = [&] { return ceil_div(n, down) * vec_ <= kMaxElementsPerThread; };
@@ -365,6 +373,7 @@ class Chooser {
     if (!fits()) return false;
     m_.form = Form::Resident;
     while (down > 1 && down / 2 * kUnroll >= n) down /= 2;
+    fit_exchange(lanes * down, 1);
     std::int64_t regs = ceil_div(n, down);
     m_.threads = static_cast<int>(lanes * down);
     m_.layout.axes = column_axes(lanes, 1);

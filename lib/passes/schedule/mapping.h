@@ -12,6 +12,7 @@ namespace fuse {
 struct ReductionUse {
   int levels = 0;            // chains of reductions: a reduction of what another one feeds has 2
   bool re_expanded = false;  // a stored value depends on folded dims
+  int state_bytes = 0;       // of all of them, for one result
 };
 
 enum class Form {
