@@ -33,10 +33,10 @@ bool operator==(const ArgumentClass &a, const ArgumentClass &b) {
   return a.strided == b.strided && a.alignment == b.alignment;
 }
 
-std::string ptx_of(const std::vector<Kernel> &kernels, const Target &target, bool &from_disk) {
+std::string ptx_of(const std::vector<Kernel> &kernels, const Target &target, bool *from_disk) {
   std::string key = ptx_key(kernels, target);
   std::optional<std::string> stored = DiskCache::process().load(key);
-  from_disk = stored.has_value();
+  if (from_disk) *from_disk = stored.has_value();
   if (stored) return *stored;
   std::vector<const Kernel *> pointers;
   for (const Kernel &k : kernels) pointers.push_back(&k);
@@ -52,7 +52,7 @@ Variant::Variant(Lowered lowered, VariantClass arguments, const Target &target, 
   if (executor == Executor::Host)
     for (const Kernel &k : program_.kernels) host_kernels_.emplace_back(k, target);
   if (executor != Executor::Gpu || program_.kernels.empty()) return;
-  ptx_ = ptx_of(program_.kernels, target, code_from_disk_);
+  ptx_ = ptx_of(program_.kernels, target, &code_from_disk_);
   dump("ptx", program_.name, ptx_);
 }
 

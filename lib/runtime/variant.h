@@ -56,7 +56,8 @@ class Variant {
   mutable std::map<std::uint64_t, std::vector<cuda::CUfunction>> functions_;  // by context id
 };
 
-/// PTX of the kernels, from the disk cache where it has it; `from_disk` tells.
-std::string ptx_of(const std::vector<Kernel> &kernels, const Target &target, bool &from_disk);
+/// PTX of the kernels, from the disk cache where it has it, which `from_disk` then tells.
+std::string ptx_of(const std::vector<Kernel> &kernels, const Target &target,
+                   bool *from_disk = nullptr);
 
 }  // namespace fuse
