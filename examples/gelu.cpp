@@ -7,8 +7,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <stdexcept>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -24,23 +25,62 @@ fuse::Graph gelu() {
   return g;
 }
 
-/// What the machines would take: fused as planned, and with a kernel for each operation.
-void print_predictions(const fuse::Graph &graph) {
-  std::printf("%-8s %8s %12s %14s\n", "target", "kernels", "HBM bytes", "predicted us");
-  for (const char *name : {"a100", "h100", "h200", "b100"}) {
-    fuse::CompileOptions options;
-    options.target = fuse::Target::named(name);
-    options.executor = fuse::Executor::None;
-    fuse::Executable executable = fuse::compile(graph, options);
-    std::int64_t bytes = 0;
-    double us = 0;
-    auto kernels = executable.kernels({kRows});
-    for (const fuse::KernelReport &k : kernels) {
-      bytes += k.bytes;
-      us += k.predicted_us;
+/// The same chain as a program of one operation each, as a framework without fusion runs it.
+std::vector<fuse::Graph> unfused_gelu() {
+  using Operation = fuse::Value (*)(fuse::Value, fuse::Value);
+  const std::pair<int, Operation> operations[] = {
+      {1, [](fuse::Value a, fuse::Value) { return 0.044715 * a; }},
+      {2, [](fuse::Value a, fuse::Value x) { return a * x; }},
+      {2, [](fuse::Value a, fuse::Value x) { return a * x; }},
+      {2, [](fuse::Value a, fuse::Value x) { return x + a; }},
+      {1, [](fuse::Value a, fuse::Value) { return 0.7978845608 * a; }},
+      {1, [](fuse::Value a, fuse::Value) { return tanh(a); }},
+      {1, [](fuse::Value a, fuse::Value) { return 1.0 + a; }},
+      {1, [](fuse::Value a, fuse::Value) { return 0.5 * a; }},
+      {2, [](fuse::Value a, fuse::Value x) { return a * x; }},
+  };
+  std::vector<fuse::Graph> graphs;
+  for (auto [operands, operation] : operations) {
+    fuse::Graph &g = graphs.emplace_back("operation");
+    auto rows = g.dim("B", {.min = 1, .max = 1 << 20});
+    auto a = g.input("a", fuse::bf16, {rows, kColumns});
+    auto x = operands == 1 ? a : g.input("x", fuse::bf16, {rows, kColumns});
+    g.output("y", operation(a, x));
+  }
+  return graphs;
+}
+
+struct Prediction {
+  std::size_t launches = 0;
+  std::int64_t bytes = 0;
+  double us = 0;
+};
+
+Prediction predict(std::span<const fuse::Graph> graphs, const char *target) {
+  fuse::CompileOptions options;
+  options.target = fuse::Target::named(target);
+  options.executor = fuse::Executor::None;
+  options.expected_sizes = {{"B", kRows}};
+  Prediction sum;
+  for (const fuse::Graph &graph : graphs) {
+    for (const fuse::KernelReport &k : fuse::compile(graph, options).kernels({kRows})) {
+      ++sum.launches;
+      sum.bytes += k.bytes;
+      sum.us += k.predicted_us;
     }
-    std::printf("%-8s %8zu %12lld %14.1f\n", name, kernels.size(), static_cast<long long>(bytes),
-                us);
+  }
+  return sum;
+}
+
+void print_predictions(const fuse::Graph &graph) {
+  std::printf("%-8s %-8s %8s %9s %14s\n", "target", "", "launches", "HBM MB", "predicted us");
+  std::vector<fuse::Graph> operations = unfused_gelu();
+  for (const char *target : {"a100", "h100", "h200", "b100"}) {
+    for (bool fused : {false, true}) {
+      Prediction p = predict(fused ? std::span(&graph, 1) : operations, target);
+      std::printf("%-8s %-8s %8zu %9.1f %14.1f\n", target, fused ? "fused" : "unfused", p.launches,
+                  1e-6 * static_cast<double>(p.bytes), p.us);
+    }
   }
 }
 
@@ -75,20 +115,54 @@ std::size_t count_wrong(const std::vector<std::uint16_t> &x, const std::vector<s
   return wrong;
 }
 
-fuse::DeviceBuffer memory(const fuse::Executable &executable, std::size_t bytes) {
+struct Tensors {
+  fuse::DeviceBuffer x, y;
+};
+
+Tensors make_tensors(const fuse::Executable &executable, const std::vector<std::uint16_t> &input) {
+  std::size_t bytes = 2 * input.size();
   bool on_gpu = executable.executor() == "gpu";
-  return on_gpu ? fuse::DeviceBuffer::device(bytes) : fuse::DeviceBuffer::host(bytes);
+  auto make = [&] {
+    return on_gpu ? fuse::DeviceBuffer::device(bytes) : fuse::DeviceBuffer::host(bytes);
+  };
+  Tensors tensors{make(), make()};
+  tensors.x.copy_from_host(input.data(), bytes);
+  return tensors;
 }
 
-/// Microseconds of a launch: the median of several, each waited for.
-double microseconds(const fuse::Executable &executable, const fuse::TensorView &x,
-                    const fuse::DeviceBuffer &y, const fuse::TensorView &y_view) {
+/// Mean microseconds of launches that go through the sets of tensors in turn.
+double microseconds(const fuse::Launcher &launch, const std::vector<Tensors> &sets, int launches) {
   std::uint16_t first;
+  auto run = [&](int n) {
+    for (int i = 0; i < n; ++i) {
+      const Tensors &t = sets[static_cast<std::size_t>(i) % sets.size()];
+      launch(nullptr, {t.x.data(), t.y.data()});
+    }
+    sets[0].y.copy_to_host(&first, sizeof first);  // waits
+  };
+  run(1);
   auto start = std::chrono::steady_clock::now();
-  executable.launch(nullptr, {x, y_view});
-  y.copy_to_host(&first, sizeof first);  // waits
+  run(launches);
   std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
-  return elapsed.count();
+  return elapsed.count() / launches;
+}
+
+/// One set of tensors stays in the L2 cache of the GPU; many sets in turn come from HBM.
+void print_times(const fuse::Executable &executable, std::vector<Tensors> sets,
+                 const std::vector<std::uint16_t> &input) {
+  fuse::Launcher launch = executable.bind({kRows});
+  double elements = static_cast<double>(input.size());
+  if (executable.executor() == "host") {
+    double us = microseconds(launch, sets, 2);
+    std::printf("host: %.0f us, %.3g elements/s\n", us, 1e6 * elements / us);
+    return;
+  }
+  auto print = [&](const char *where, double us) {
+    std::printf("gpu, %s: %.2f us, %.0f GB/s\n", where, us, 4e-3 * elements / us);
+  };
+  print("warm from L2", microseconds(launch, sets, 500));
+  while (sets.size() < 32) sets.push_back(make_tensors(executable, input));
+  print("cold from HBM", microseconds(launch, sets, 512));
 }
 
 }  // namespace
@@ -100,19 +174,14 @@ int main() try {
 
   fuse::Executable executable = fuse::compile(graph);
   std::vector<std::uint16_t> input = ramp(), output(input.size());
-  std::size_t bytes = 2 * input.size();
-  fuse::DeviceBuffer x = memory(executable, bytes), y = memory(executable, bytes);
-  x.copy_from_host(input.data(), bytes);
-  fuse::TensorView x_view = fuse::tensor(x.data(), {kRows, kColumns});
-  fuse::TensorView y_view = fuse::tensor(y.data(), {kRows, kColumns});
-  executable.launch(nullptr, {x_view, y_view});
-  y.copy_to_host(output.data(), bytes);
+  Tensors tensors = make_tensors(executable, input);
+  executable.launch(nullptr, {fuse::tensor(tensors.x.data(), {kRows, kColumns}),
+                              fuse::tensor(tensors.y.data(), {kRows, kColumns})});
+  tensors.y.copy_to_host(output.data(), 2 * output.size());
   std::size_t wrong = count_wrong(input, output);
-  double us = microseconds(executable, x_view, y, y_view);
-  std::printf(
-      "\nran on the %s: %zu of %zu elements wrong, %.0f us with the call, %.3g elements/s\n",
-      std::string(executable.executor()).c_str(), wrong, input.size(), us,
-      1e6 * static_cast<double>(input.size()) / us);
+  std::printf("\nran on the %s: %zu of %zu elements wrong\n",
+              std::string(executable.executor()).c_str(), wrong, input.size());
+  print_times(executable, {tensors}, input);
   return wrong == 0 ? 0 : 1;
 } catch (const fuse::Error &e) {
   std::fprintf(stderr, "%s: %s\n", e.where().c_str(), e.what());

@@ -3,8 +3,8 @@
 # Callers stand in the repository root. Steps write to build/logs and speak only when they fail.
 
 readonly build_packages="g++ git cmake ninja-build llvm-22-dev llvm-22-tools zlib1g-dev libzstd-dev
-  libfmt-dev libcli11-dev libboost-dev"
-readonly test_packages="libgtest-dev libgmock-dev python3 ccache clang-22
+  libfmt-dev libcli11-dev nlohmann-json3-dev libboost-dev"
+readonly test_packages="libgtest-dev libgmock-dev python3-numpy ccache clang-22
   libclang-rt-22-dev clang-tidy-22 clang-format-22"
 
 export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1

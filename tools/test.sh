@@ -45,7 +45,7 @@ changed_sources() {
 }
 
 tidy() {
-  changed_sources | xargs -r -n 1 -P "$jobs" clang-tidy-22 --quiet -p build/ci
+  changed_sources | xargs -r -n 1 -P "$jobs" clang-tidy-22 --quiet -p build/asan
 }
 
 check_format() {

@@ -100,6 +100,8 @@ void Emitter::emit_load(const Stmt &stmt) {
   SlotSpace space = slots_of(result);
   std::vector<Group> groups =
       group_access({stmt.index, stmt.vector, stmt.guard}, kernel_.values[result].dims);
+  // Vectors that need no edge first: nothing waits before they are all in flight.
+  std::stable_partition(groups.begin(), groups.end(), [](const Group &g) { return !g.whole; });
   Values pointers, slots(space.size());
   for (const Group &group : groups) pointers.push_back(address(stmt.buffer, group.offset));
   for (std::size_t begin = 0, end; begin < groups.size(); begin = end) {
@@ -119,9 +121,23 @@ void Emitter::emit_load(const Stmt &stmt) {
         slots[space.slot_at(advance(groups[g].first, groups[g].vec, i))] = value;
       }
   }
+  drop_invalid(space, groups, slots);
   if (is_bool(buffer.dtype))
     for (llvm::Value *&value : slots) value = b_.CreateIsNotNull(value);
   define(result, std::move(slots));
+}
+
+/// Elements of edges that are not valid become 0, once all loads are in flight.
+void Emitter::drop_invalid(const SlotSpace &space, const std::vector<Group> &groups,
+                           Values &slots) {
+  for (const Group &group : groups)
+    for (std::size_t i = 0; i < group.element.size(); ++i) {
+      if (!group.element[i]) continue;
+      llvm::Value *&value =
+          slots[space.slot_at(advance(group.first, group.vec, static_cast<int>(i)))];
+      value = b_.CreateSelect(group.element[i], value,
+                              llvm::Constant::getNullValue(value->getType()));
+    }
 }
 
 llvm::Value *emit_or_zero(Builder &b, llvm::Value *value, llvm::BasicBlock *from,
@@ -134,9 +150,7 @@ llvm::Value *emit_or_zero(Builder &b, llvm::Value *value, llvm::BasicBlock *from
 
 Values Emitter::load_group(const Stmt &stmt, const Group &group, llvm::Value *pointer) {
   if (!group.whole) return load_vector(stmt, pointer, group.size);
-  auto count = static_cast<std::size_t>(group.size);
   llvm::LLVMContext &context = module_.getContext();
-  llvm::Type *element = memory_type_of(kernel_.buffers[stmt.buffer].dtype, context);
   auto *whole = llvm::BasicBlock::Create(context, "whole", function_);
   auto *edge = llvm::BasicBlock::Create(context, "edge", function_);
   auto *end = llvm::BasicBlock::Create(context, "end", function_);
@@ -146,25 +160,41 @@ Values Emitter::load_group(const Stmt &stmt, const Group &group, llvm::Value *po
   whole = b_.GetInsertBlock();
   b_.CreateBr(end);
   b_.SetInsertPoint(edge);
-  Values slow(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    llvm::BasicBlock *before = b_.GetInsertBlock(), *inside = nullptr;
-    emit_if(b_, group.element[i], [&] {
-      slow[i] = load_vector(stmt, b_.CreateConstGEP1_64(element, pointer, i), 1)[0];
-      inside = b_.GetInsertBlock();
-    });
-    if (group.element[i]) slow[i] = emit_or_zero(b_, slow[i], inside, before);
-  }
+  Values slow = load_edge(stmt, group, pointer);
   edge = b_.GetInsertBlock();
   b_.CreateBr(end);
   b_.SetInsertPoint(end);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < fast.size(); ++i) {
     llvm::PHINode *phi = b_.CreatePHI(fast[i]->getType(), 2);
     phi->addIncoming(fast[i], whole);
     phi->addIncoming(slow[i], edge);
     fast[i] = phi;
   }
   return fast;
+}
+
+/// Elements of a vector that is valid in part. Invalid ones load a valid neighbour, to be dropped:
+/// without a branch for each, all loads are in flight at once.
+Values Emitter::load_edge(const Stmt &stmt, const Group &group, llvm::Value *pointer) {
+  llvm::Type *element = memory_type_of(kernel_.buffers[stmt.buffer].dtype, module_.getContext());
+  llvm::Value *any = nullptr, *neighbour = b_.getInt64(0);
+  for (std::size_t i = 0; i < group.element.size(); ++i) {
+    llvm::Value *valid = group.element[i] ? group.element[i] : b_.getTrue();
+    any = any ? b_.CreateOr(any, valid) : valid;
+    neighbour = b_.CreateSelect(valid, b_.getInt64(i), neighbour);
+  }
+  llvm::BasicBlock *before = b_.GetInsertBlock(), *inside = nullptr;
+  Values values;
+  emit_if(b_, any, [&] {
+    for (std::size_t i = 0; i < group.element.size(); ++i) {
+      llvm::Value *valid = group.element[i] ? group.element[i] : b_.getTrue();
+      llvm::Value *at = b_.CreateSelect(valid, b_.getInt64(i), neighbour);
+      values.push_back(load_vector(stmt, b_.CreateGEP(element, pointer, at), 1)[0]);
+    }
+    inside = b_.GetInsertBlock();
+  });
+  for (llvm::Value *&value : values) value = emit_or_zero(b_, value, inside, before);
+  return values;
 }
 
 void Emitter::emit_store(const Stmt &stmt) {

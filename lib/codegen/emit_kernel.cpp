@@ -53,6 +53,8 @@ void Emitter::declare() {
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function_->setDoesNotThrow();
   function_->addFnAttr("nvvm.maxntid", std::to_string(kernel_.threads));
+  if (kernel_.resident > 0)
+    function_->addFnAttr("nvvm.minctasm", std::to_string(kernel_.resident));
   if (kernel_.cluster > 1)
     function_->addFnAttr("nvvm.cluster_dim", std::to_string(kernel_.cluster) + ",1,1");
   for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
@@ -159,7 +161,8 @@ void Emitter::emit_compute(const Stmt &stmt) {
     for (std::size_t i = 0; i < operands.size(); ++i)
       operands[i].push_back(value_at(stmt.operands[i], assignment));
   }
-  define(result, ops_.emit_slots(stmt.op, kernel_.values[result].dtype, operands, dtypes));
+  define(result, ops_.emit_slots(stmt.op, kernel_.values[result].dtype, operands, dtypes,
+                                 stmt.approximate));
 }
 
 namespace {

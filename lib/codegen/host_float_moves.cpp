@@ -28,6 +28,7 @@ class MoveRewriter {
   explicit MoveRewriter(Function &function) : function_(function) {}
 
   void run() {
+    take_arguments_as_integers();
     ReversePostOrderTraversal<Function *> order(&function_);
     for (BasicBlock *block : order)
       for (Instruction &instruction : *block) rewrite(instruction);
@@ -45,6 +46,15 @@ class MoveRewriter {
   DenseMap<Value *, Value *> bits_;
   std::vector<std::pair<PHINode *, PHINode *>> phis_;
   std::vector<Instruction *> dead_;
+
+  /// The function's own type no longer fits: its caller makes another of the arguments' types.
+  void take_arguments_as_integers() {
+    for (Argument &argument : function_.args()) {
+      if (!is_16bit(argument.getType())) continue;
+      argument.mutateType(integer_type(argument.getType()));
+      bits_[&argument] = &argument;
+    }
+  }
 
   Type *integer_type(Type *type) const {
     auto *i16 = Type::getInt16Ty(function_.getContext());

@@ -198,6 +198,7 @@ Value *Lowering::intrinsic(Intrinsic::ID id) {
     case Intrinsic::nvvm_cos_approx_ftz_f: return emulate_flushed("fuse.host.cos");
     case Intrinsic::tanh: return emulate("fuse.host.tanh", operand(0));
 
+    case Intrinsic::nvvm_div_full: return b_.CreateFDiv(operand(0), operand(1));
     case Intrinsic::nvvm_rcp_rn_f:
       return b_.CreateFDiv(ConstantFP::get(b_.getFloatTy(), 1.0), operand(0));
     case Intrinsic::nvvm_rcp_approx_ftz_f:

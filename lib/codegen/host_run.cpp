@@ -5,6 +5,7 @@
 #include "codegen/host_run.h"
 
 #include "codegen/host_block.h"
+#include "codegen/poison.h"
 #include "ir/format.h"
 
 #include <algorithm>
@@ -14,10 +15,6 @@
 #include <mutex>
 #include <new>
 #include <thread>
-
-#ifdef FUSE_HOST_ASAN
-#include <sanitizer/asan_interface.h>
-#endif
 
 namespace fuse {
 
@@ -39,9 +36,7 @@ class SharedMemory {
     poison_gaps(shape, blocks);
   }
   ~SharedMemory() {
-#ifdef FUSE_HOST_ASAN
-    ASAN_UNPOISON_MEMORY_REGION(memory_, bytes_);
-#endif
+    unpoison(memory_, bytes_);
     ::operator delete(memory_, std::align_val_t(kSharedAlign));
   }
   SharedMemory(const SharedMemory &) = delete;
@@ -51,14 +46,10 @@ class SharedMemory {
   std::byte *of(std::uint32_t rank) { return memory_ + stride_ * rank; }
 
  private:
-  void poison_gaps([[maybe_unused]] const HostFunctionShape &shape,
-                   [[maybe_unused]] std::uint32_t blocks) {
-#ifdef FUSE_HOST_ASAN
-    ASAN_POISON_MEMORY_REGION(memory_, bytes_);
+  void poison_gaps(const HostFunctionShape &shape, std::uint32_t blocks) {
+    poison(memory_, bytes_);
     for (std::uint32_t rank = 0; rank < blocks; ++rank)
-      for (const SharedArray &array : shape.shared)
-        ASAN_UNPOISON_MEMORY_REGION(of(rank) + array.offset, array.bytes);
-#endif
+      for (const SharedArray &array : shape.shared) unpoison(of(rank) + array.offset, array.bytes);
   }
 
   std::uint64_t stride_;

@@ -83,12 +83,12 @@ llvm::Value *Ops::emit(Op op, DType result, std::span<const Scalar> operands) {
 }
 
 Values Ops::emit_slots(Op op, DType result, const std::vector<Values> &operands,
-                       std::span<const DType> dtypes) {
+                       std::span<const DType> dtypes, bool approximate) {
   std::vector<Scalar> slots;
   for (std::size_t s = 0; s < operands[0].size(); ++s) {
     std::vector<Scalar> x;
     for (std::size_t i = 0; i < operands.size(); ++i) x.push_back({operands[i][s], dtypes[i]});
-    slots.push_back(compute(op, result, x));
+    slots.push_back(compute(op, result, x, approximate));
   }
   return round_slots(slots, result);
 }
@@ -115,7 +115,7 @@ Values Ops::round_slots(const std::vector<Scalar> &slots, DType to) {
 }
 
 /// The result before the rounding to its dtype.
-Scalar Ops::compute(Op op, DType result, std::span<const Scalar> operands) {
+Scalar Ops::compute(Op op, DType result, std::span<const Scalar> operands, bool approximate) {
   const OpInfo &row = info(op);
   if (row.kind == OpKind::Convert) return convert(op, result, operands[0]);
   if (op == Op::Select) return emit_select(result, operands);
@@ -125,6 +125,7 @@ Scalar Ops::compute(Op op, DType result, std::span<const Scalar> operands) {
   for (const Scalar &operand : operands) x.push_back(cast(operand, type));
   if (row.kind == OpKind::Compare) return {emit_compare(op, type, x[0], x[1]), DType::Bool};
   if (row.kind == OpKind::Test) return {emit_test(op, type, x[0]), DType::Bool};
+  if (approximate && type == DType::F32) return {emit_approximate(b_, op, x), type};
   if (!is_float(type)) return {emit_int(op, type, x), type};
   if (row.is(Exact)) return {emit_float(op, type, x), type};
   return {emit_math(b_, op, x), type};

@@ -34,9 +34,10 @@ class Ops {
 
   /// An elementwise operation of ops.def with the given result dtype.
   llvm::Value *emit(Op op, DType result, std::span<const Scalar> operands);
-  /// The operation on every slot of the operands; neighbours are rounded in pairs.
+  /// The operation on every slot of the operands; neighbours are rounded in pairs. `approximate`:
+  /// of an f32 result a relative error of 2^-16 will do.
   Values emit_slots(Op op, DType result, const std::vector<Values> &operands,
-                    std::span<const DType> dtypes);
+                    std::span<const DType> dtypes, bool approximate);
 
   llvm::Value *cast(const Scalar &x, DType to);
   llvm::Value *cast_saturating(const Scalar &x, DType to);
@@ -47,7 +48,7 @@ class Ops {
 
  private:
   // ops.cpp
-  Scalar compute(Op op, DType result, std::span<const Scalar> operands);
+  Scalar compute(Op op, DType result, std::span<const Scalar> operands, bool approximate = false);
   Values round_slots(const std::vector<Scalar> &slots, DType to);
   llvm::Value *emit_float(Op op, DType dtype, const Values &x);
   llvm::Value *emit_compare(Op op, DType dtype, llvm::Value *x, llvm::Value *y);

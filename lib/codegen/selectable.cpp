@@ -79,6 +79,7 @@ constexpr Intrinsic::ID kAlways[] = {
     Intrinsic::nvvm_barrier_cta_sync_aligned_all,
     Intrinsic::nvvm_cos_approx_f,
     Intrinsic::nvvm_cos_approx_ftz_f,
+    Intrinsic::nvvm_div_full,
     Intrinsic::nvvm_ex2_approx,
     Intrinsic::nvvm_ex2_approx_ftz,
     Intrinsic::nvvm_lg2_approx_f,

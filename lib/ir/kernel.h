@@ -112,8 +112,9 @@ enum class Residence : std::uint8_t { Register, Shared };
 
 struct Stmt {
   StmtKind kind = StmtKind::Compute;
-  Op op = Op::Add;                            // Compute
-  Monoid monoid = Monoid::Sum;                // Reduce, Scan
+  Op op = Op::Add;              // Compute
+  bool approximate = false;     // Compute: a relative error of 2^-16 will do (exp exp2 sigmoid div)
+  Monoid monoid = Monoid::Sum;  // Reduce, Scan
   Cache cache = Cache::Default;               // Load, Store
   Residence residence = Residence::Register;  // Keep
   bool exclusive = false;                     // Scan
@@ -144,6 +145,7 @@ struct Kernel {
   std::string name;
   int threads = 256;            // per block
   int cluster = 1;              // blocks per cluster
+  int resident = 0;     // blocks an SM shall hold at least, which bounds registers; 0: no bound
   int index_bits = 64;          // width of offsets: 32 where no offset reaches 2^31
   std::vector<Buffer> buffers;  // in parameter order
   std::vector<KernelDim> dims;

@@ -34,8 +34,6 @@ Kernel KernelParser::parse() {
   if (lexer_.accept("dims")) parse_dims();
   while (lexer_.peek().is("layout")) parse_layout();
   parse_body(k_.body, 0);
-  if (lexer_.peek().kind != Token::Kind::End)
-    lexer_.error(lexer_.peek(), "expected end of text, found " + describe(lexer_.peek()));
   return std::move(k_);
 }
 
@@ -105,6 +103,7 @@ void KernelParser::parse_signature() {
   if (lexer_.accept("workspace")) parse_parameters(BufferRole::Workspace);
   k_.threads = parse_setting("threads");
   k_.cluster = parse_setting("cluster");
+  if (lexer_.peek().name == "resident") k_.resident = parse_setting("resident");
   k_.index_bits = parse_setting("index");
   lexer_.expect("{");
 }
@@ -182,8 +181,11 @@ Axis KernelParser::parse_axis() {
     axis.dims.push_back(parse_dim());
   }
   lexer_.expect("=");
-  do axis.digits.push_back(parse_digit());
-  while (lexer_.accept("."));
+  bool has_digits = !lexer_.peek().first_on_line && !lexer_.peek().is(";");
+  if (has_digits) {
+    do axis.digits.push_back(parse_digit());
+    while (lexer_.accept("."));
+  }
   if (lexer_.accept("align")) {
     axis.align.buffer = parse_buffer();
     axis.align.base = parse_bracketed();
@@ -228,7 +230,10 @@ void KernelParser::parse_stride(Index &stride) {
 }
 
 Kernel parse_kernel(std::string_view text, std::string_view file) {
-  return KernelParser(text, file).parse();
+  Lexer lexer(text, file);
+  Kernel kernel = KernelParser(lexer).parse();
+  lexer.expect_end();
+  return kernel;
 }
 
 }  // namespace fuse

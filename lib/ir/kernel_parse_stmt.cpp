@@ -96,10 +96,12 @@ DType KernelParser::parse_compute(Stmt &s, const Token &word) {
   do s.operands.push_back(parse_value());
   while (lexer_.accept(","));
   if (s.op == Op::Select && s.operands.size() != 3) lexer_.error(word, "select has 3 operands");
-  if (lexer_.accept(":")) return parse_dtype();
-  if (info(s.op).kind == OpKind::Convert)
+  std::optional<DType> dtype;
+  if (lexer_.accept(":")) dtype = parse_dtype();
+  s.approximate = lexer_.accept("approx");
+  if (!dtype && info(s.op).kind == OpKind::Convert)
     lexer_.error(lexer_.peek(), "expected ':' and the dtype that " + word.name + " gives");
-  return natural_dtype(k_, is_literal_, s);
+  return dtype ? *dtype : natural_dtype(k_, is_literal_, s);
 }
 
 int KernelParser::parse_width(const Token &word, const std::string &part) {

@@ -13,8 +13,9 @@ namespace fuse {
 
 class KernelParser {
  public:
-  KernelParser(std::string_view text, std::string_view file) : lexer_(text, file) {}
+  explicit KernelParser(Lexer &lexer) : lexer_(lexer) {}
 
+  /// Reads one kernel; what follows it stays at the lexer.
   Kernel parse();
 
  private:
@@ -76,7 +77,7 @@ class KernelParser {
   /// A statement without results.
   Stmt parse_effect(int depth);
 
-  Lexer lexer_;
+  Lexer &lexer_;
   Kernel k_;
   std::map<std::string, std::uint32_t> buffer_ids_, dim_ids_, layout_ids_, value_ids_;
   std::vector<bool> is_literal_;

@@ -96,7 +96,9 @@ class Printer {
            parameters(BufferRole::Output, BufferRole::Output));
     std::string workspace = parameters(BufferRole::Workspace, BufferRole::Workspace);
     if (!workspace.empty()) append(out_, " workspace ({})", workspace);
-    append(out_, " threads {} cluster {} index {} {{\n", k_.threads, k_.cluster, k_.index_bits);
+    append(out_, " threads {} cluster {}", k_.threads, k_.cluster);
+    if (k_.resident != 0) append(out_, " resident {}", k_.resident);
+    append(out_, " index {} {{\n", k_.index_bits);
   }
 
   void print_dims() {
@@ -162,7 +164,8 @@ class Printer {
         break;
       case StmtKind::Position: append(out_, "index {} : {}", index(s.index), result_type(s)); break;
       case StmtKind::Compute:
-        append(out_, "{} {} : {}", info(s.op).text, values(s.operands), result_type(s));
+        append(out_, "{} {} : {}{}", info(s.op).text, values(s.operands), result_type(s),
+               s.approximate ? " approx" : "");
         break;
       case StmtKind::Load:
       case StmtKind::Store: print_access(s); break;

@@ -46,6 +46,8 @@ class LayoutVerifier {
     require(is_identifier(k_.name), k_, "signature", "the kernel's name is no identifier");
     require(k_.threads >= 32 && k_.threads <= 1024 && k_.threads % 32 == 0, k_, "signature",
             "{} threads: a block has 32 to 1024 threads in whole warps", k_.threads);
+    require(k_.resident >= 0 && k_.resident <= 32, k_, "signature",
+            "resident {}: an SM holds up to 32 blocks", k_.resident);
     require(k_.cluster >= 1 && k_.cluster <= 16, k_, "signature",
             "cluster of {}: a cluster has 1 to 16 blocks", k_.cluster);
     require(k_.index_bits == 32 || k_.index_bits == 64, k_, "signature",
@@ -189,10 +191,16 @@ class LayoutVerifier {
       Index span = inner->extent * inner->stride;
       return span.is_constant(0) || mod(outer->stride, span).is_constant(0);
     };
+    // Dims may name a part of the block index that others hold: partial results, and their tiles.
+    auto contains = [](const Digit *outer, const Digit *inner) {
+      return mod(inner->stride, outer->stride).is_constant(0) &&
+             mod(outer->extent * outer->stride, inner->extent * inner->stride).is_constant(0);
+    };
     for (std::size_t i = 0; i < digits.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
-        require(nests(digits[i], digits[j]) || nests(digits[j], digits[i]), k_,
-                "layout " + layout.name, "grid digits {}@{} and {}@{} overlap",
+        require(contains(digits[i], digits[j]) || contains(digits[j], digits[i]) ||
+                    nests(digits[i], digits[j]) || nests(digits[j], digits[i]),
+                k_, "layout " + layout.name, "grid digits {}@{} and {}@{} overlap",
                 to_string(k_, digits[j]->extent), to_string(k_, digits[j]->stride),
                 to_string(k_, digits[i]->extent), to_string(k_, digits[i]->stride));
   }

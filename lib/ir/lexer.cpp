@@ -23,6 +23,7 @@ int hex_value(char c) {
 }
 
 constexpr std::string_view kPunctuation = "()[]{},:;=.+-*/%@<>&|!?^~";
+constexpr std::string_view kEscapes = "\"\\nt", kEscaped = "\"\\\n\t";
 constexpr std::string_view kPairs[] = {"->", "==", ".."};
 
 std::string printable(char c) {
@@ -35,6 +36,18 @@ std::string printable(char c) {
 }
 
 }  // namespace
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (char c : text) {
+    std::size_t escape = kEscaped.find(c);
+    if (escape != std::string_view::npos)
+      append(result, "\\{}", kEscapes[escape]);
+    else
+      result += c;
+  }
+  return result + "\"";
+}
 
 std::string describe(const Token &token) {
   switch (token.kind) {
@@ -84,6 +97,11 @@ std::int64_t Lexer::expect_integer(std::string_view what, std::int64_t limit) {
   if (token.integer > static_cast<std::uint64_t>(limit))
     error(token, std::string(what) + " " + token.name + " is above " + std::to_string(limit));
   return static_cast<std::int64_t>(token.integer);
+}
+
+void Lexer::expect_end() const {
+  if (current_.kind != Token::Kind::End)
+    error(current_, "expected end of text, found " + describe(current_));
 }
 
 void Lexer::error(const Token &at, const std::string &message) const {
@@ -171,10 +189,10 @@ void Lexer::lex_string(Token &token) {
     char c = at(0);
     advance(1);
     if (c == '\\') {
-      std::size_t escape = std::string_view("\"\\nt").find(at(0));
+      std::size_t escape = kEscapes.find(at(0));
       if (position_ >= text_.size() || escape == std::string_view::npos)
         error(token, "string has an escape other than \\\" \\\\ \\n \\t");
-      c = "\"\\\n\t"[escape];
+      c = kEscaped[escape];
       advance(1);
     }
     token.name += c;

@@ -53,6 +53,9 @@ class Lexer {
   /// The value of an integer token at most `limit`.
   std::int64_t expect_integer(std::string_view what, std::int64_t limit);
 
+  /// Insists that nothing follows.
+  void expect_end() const;
+
   [[noreturn]] void error(const Token &at, const std::string &message) const;
 
  private:
@@ -72,6 +75,9 @@ class Lexer {
   bool first_on_line_ = true;
   Token current_;
 };
+
+/// The text as a String token shows it, with quotes and escapes.
+std::string quoted(std::string_view text);
 
 /// The token as an error message shows it: `'%x'`, `end of text`.
 std::string describe(const Token &token);

@@ -50,8 +50,7 @@ class GraphParser {
     while (lexer_.peek().kind == Token::Kind::Value) parse_statement();
     if (lexer_.accept("return")) parse_return();
     lexer_.expect("}");
-    if (lexer_.peek().kind != Token::Kind::End)
-      lexer_.error(lexer_.peek(), "expected end of text, found " + describe(lexer_.peek()));
+    lexer_.expect_end();
     return std::move(graph_);
   }
 

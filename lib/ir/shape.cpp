@@ -1,6 +1,7 @@
 // Extents as canonical polynomials: terms sorted by their symbols, no zero coefficients.
 #include <fuse/shape.h>
 
+#include "ir/exact.h"
 #include "ir/format.h"
 
 #include <algorithm>
@@ -115,9 +116,10 @@ bool Dim::divide_exact(const Dim &divisor, Dim &quotient) const {
   }
   std::vector<Term> result;
   for (Term t : terms()) {
-    if (t.coefficient % divisors[0].coefficient != 0) return false;
-    if (!remove_symbols(t.symbols, divisors[0].symbols)) return false;
-    t.coefficient /= divisors[0].coefficient;
+    std::optional<std::int64_t> coefficient =
+        exact_quotient(t.coefficient, divisors[0].coefficient);
+    if (!coefficient || !remove_symbols(t.symbols, divisors[0].symbols)) return false;
+    t.coefficient = *coefficient;
     result.push_back(std::move(t));
   }
   std::sort(result.begin(), result.end(),

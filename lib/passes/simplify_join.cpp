@@ -124,6 +124,12 @@ NodeId pad_of_constant(Simplifier &s, NodeId n) {
   return same ? s.constant(n, s.literal(s.arg(n, 0))) : kNoNode;
 }
 
+NodeId pad_of_no_elements(Simplifier &s, NodeId n) {
+  const Shape &shape = s.shape(s.arg(n, 0));
+  bool is_empty = std::find(shape.begin(), shape.end(), Dim(0)) != shape.end();
+  return is_empty && s.is_constant(s.arg(n, 1)) ? s.constant(n, s.literal(s.arg(n, 1))) : kNoNode;
+}
+
 NodeId pad_of_pad(Simplifier &s, NodeId n) {
   NodeId inner = s.arg(n, 0);
   if (!s.is(inner, Op::Pad) || s.arg(inner, 1) != s.arg(n, 1)) return kNoNode;
@@ -217,6 +223,7 @@ constexpr Rule kRules[] = {
        return s.shape(n) == s.shape(s.arg(n, 0)) ? s.arg(n, 0) : kNoNode;
      }},
     {Op::Pad, "pad of a constant with itself", pad_of_constant},
+    {Op::Pad, "pad of no elements", pad_of_no_elements},
     {Op::Pad, "pad of a pad with the same value", pad_of_pad},
     {Op::Add, "pads that stand side by side, summed = concat", sum_of_pads},
     {Op::Gather, "gather of the first positions = slice", gather_of_iota},

@@ -2,6 +2,7 @@
 #include "passes/simplify.h"
 
 #include "ir/build.h"
+#include "ir/float_bits.h"
 #include "ir/op.h"
 
 #include <algorithm>
@@ -56,6 +57,48 @@ NodeId reduce_of_reduce(Simplifier &s, NodeId n) {
   return build_reduce(s.g, s.op(n), x, axes, b.keep);
 }
 
+/// The operand of the broadcast that the node folds, repeated along no axis that is folded; kNoNode
+/// if there is nothing to gain. `repeats` is the number of equal elements, modulo 2^64.
+NodeId without_repeats(Simplifier &s, NodeId n, std::uint64_t &repeats) {
+  NodeId x = s.arg(n, 0);
+  if (!s.is(x, Op::Broadcast)) return kNoNode;
+  const Shape &from = s.shape(s.arg(x, 0));
+  Shape shape = s.shape(x);
+  std::size_t leading = shape.size() - from.size();
+  repeats = 1;
+  bool found = false;
+  for (int a : attr_of(s, n).axes) {
+    auto i = static_cast<std::size_t>(a);
+    bool repeated = i < leading || from[i - leading] == Dim(1);
+    if (!repeated || !shape[i].is_static() || shape[i].value() < 2) continue;
+    repeats *= static_cast<std::uint64_t>(shape[i].value());
+    shape[i] = 1;
+    found = true;
+  }
+  if (!found) return kNoNode;
+  Shape aligned(leading, 1);
+  aligned.insert(aligned.end(), from.begin(), from.end());
+  return build_broadcast(s.g, build_reshape(s.g, s.arg(x, 0), aligned), shape);
+}
+
+NodeId fold_repeats_once(Simplifier &s, NodeId n) {
+  std::uint64_t repeats = 0;
+  NodeId x = without_repeats(s, n, repeats);
+  const AxesAttr &attr = attr_of(s, n);
+  return x == kNoNode ? kNoNode : build_reduce(s.g, s.op(n), x, attr.axes, attr.keep);
+}
+
+/// Only of integers: the product wraps as the sum does. A float product rounds otherwise.
+NodeId sum_of_repeats(Simplifier &s, NodeId n) {
+  std::uint64_t repeats = 0;
+  NodeId x = s.has_int_type(n) ? without_repeats(s, n, repeats) : kNoNode;
+  if (x == kNoNode) return kNoNode;
+  AxesAttr attr = attr_of(s, n);
+  NodeId once = build_reduce(s.g, Op::Sum, x, attr.axes, attr.keep);
+  Literal factor{s.dtype(n), wrap_int(s.dtype(n), repeats)};
+  return s.make(n, Op::Mul, {once, s.constant(n, factor)});
+}
+
 constexpr Rule kRules[] = {
     {Op::Sum, "sum over axes of extent 1", reduce_unit_axes},
     {Op::Prod, "prod over axes of extent 1", reduce_unit_axes},
@@ -65,6 +108,11 @@ constexpr Rule kRules[] = {
     {Op::All, "all over axes of extent 1", reduce_unit_axes},
     {Op::ArgMax, "argmax over an axis of extent 1 = 0", position_in_unit_axis},
     {Op::ArgMin, "argmin over an axis of extent 1 = 0", position_in_unit_axis},
+    {Op::Sum, "sum of n equal integers = n * x", sum_of_repeats},
+    {Op::ReduceMax, "max of equal elements", fold_repeats_once},
+    {Op::ReduceMin, "min of equal elements", fold_repeats_once},
+    {Op::Any, "any of equal elements", fold_repeats_once},
+    {Op::All, "all of equal elements", fold_repeats_once},
     {Op::Sum, "sum of a sum, integers", reduce_of_reduce},
     {Op::Prod, "prod of a prod, integers", reduce_of_reduce},
     {Op::ReduceMax, "max of a max", reduce_of_reduce},

@@ -4,8 +4,8 @@
 #include "ir/env.h"
 #include "ir/format.h"
 #include "ir/graph_data.h"
-#include "passes/passes.h"
 #include "runtime/executable_impl.h"
+#include "runtime/plan_cache.h"
 
 namespace fuse {
 
@@ -65,10 +65,9 @@ Executable compile(const Graph &graph, const CompileOptions &options) {
   // The copy makes later variants independent of what happens to the caller's graph.
   auto copy = std::make_shared<const Graph>(graph.clone());
   Lower road = [copy, target = *resolved.target](const LowerOptions &lower_options) {
-    Program program = lower(*copy, target, lower_options);
-    if (dumps("plan")) dump("plan", program.name, to_string(program.plan, *copy));
-    dump_program(program);
-    return program;
+    Lowered lowered = lower_cached(*copy, target, lower_options, DiskCache::process());
+    dump_program(lowered.program);
+    return lowered;
   };
   return make_executable(interface_of(graph), std::move(road), resolved);
 }

@@ -10,6 +10,7 @@ struct CUctx_st;
 struct CUmod_st;
 struct CUfunc_st;
 struct CUstream_st;
+struct CUevent_st;
 struct CUlinkState_st;
 }
 
@@ -19,6 +20,7 @@ using CUcontext = CUctx_st *;
 using CUmodule = CUmod_st *;
 using CUfunction = CUfunc_st *;
 using CUstream = CUstream_st *;
+using CUevent = CUevent_st *;
 using CUlinkState = CUlinkState_st *;
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
@@ -62,6 +64,12 @@ enum CUjit_option : int {
 enum CUjitInputType : int { CU_JIT_INPUT_PTX = 1 };
 
 enum CUstreamCaptureMode : int { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
+
+enum CUstreamCaptureStatus : int {
+  CU_STREAM_CAPTURE_STATUS_NONE = 0,
+  CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
+  CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2,
+};
 
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 

@@ -48,11 +48,11 @@ std::shared_ptr<const Variant> ExecutableImpl::build(const VariantClass &argumen
   options.inputs.assign(arguments.begin(), outputs);
   options.outputs.assign(outputs, arguments.end());
   options.sizes = sizes;
-  Program program = [&] {
+  Lowered lowered = [&] {
     std::lock_guard lock(lower_mutex_);
     return lower_(options);
   }();
-  return std::make_shared<const Variant>(std::move(program), arguments, target_, executor_);
+  return std::make_shared<const Variant>(std::move(lowered), arguments, target_, executor_);
 }
 
 std::string ExecutableImpl::reason_for(const VariantClass &arguments) const {

@@ -3,6 +3,7 @@
 
 #include "runtime/arguments.h"
 #include "runtime/bound.h"
+#include "runtime/plan_cache.h"
 #include "runtime/sizes.h"
 #include "runtime/variant_set.h"
 
@@ -19,7 +20,7 @@ struct Interface {
 };
 
 /// Makes the program for a class of arguments and expected sizes.
-using Lower = std::function<Program(const LowerOptions &options)>;
+using Lower = std::function<Lowered(const LowerOptions &options)>;
 
 /// An Executable over any source of programs; compile() gives it the pipeline, tests give it
 /// programs made by hand.

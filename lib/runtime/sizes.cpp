@@ -2,6 +2,7 @@
 // only unknown and occurs linearly; every other extent is then a check.
 #include "runtime/sizes.h"
 
+#include "ir/exact.h"
 #include "ir/format.h"
 
 #include <algorithm>
@@ -106,10 +107,11 @@ bool SizeSolver::apply(const Rule &rule, const Arg *arguments, std::int64_t *val
     if (has_symbol)
       factor = add_checked(factor, product);
     else
-      rest = add_checked(rest, -product);
+      rest = add_checked(rest, multiply(product, -1));
   }
-  if (factor == 0 || rest % factor != 0 || rest / factor < 0) return false;
-  values[rule.symbol] = rest / factor;
+  std::optional<std::int64_t> value = exact_quotient(rest, factor);
+  if (!value || *value < 0) return false;
+  values[rule.symbol] = *value;
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include "codegen/codegen.h"
 #include "ir/env.h"
 #include "ir/format.h"
+#include "runtime/build_id.h"
 #include "runtime/disk_cache.h"
 
 namespace fuse {
@@ -14,8 +15,7 @@ namespace {
 
 /// Everything that the PTX depends on.
 std::string ptx_key(const std::vector<Kernel> &kernels, const Target &target) {
-  std::string key = fmt::format("ptx fuse {} llvm {} sm_{} isa {}\n", FUSE_VERSION_STRING,
-                                llvm_version(), target.sm, target.ptx);
+  std::string key = fmt::format("ptx {} sm_{} isa {}\n", library_build(), target.sm, target.ptx);
   for (const Kernel &k : kernels) key += to_string(k);
   return key;
 }
@@ -33,9 +33,11 @@ bool operator==(const ArgumentClass &a, const ArgumentClass &b) {
   return a.strided == b.strided && a.alignment == b.alignment;
 }
 
-std::string ptx_of(const std::vector<Kernel> &kernels, const Target &target) {
+std::string ptx_of(const std::vector<Kernel> &kernels, const Target &target, bool &from_disk) {
   std::string key = ptx_key(kernels, target);
-  if (std::optional<std::string> ptx = DiskCache::process().load(key)) return *ptx;
+  std::optional<std::string> stored = DiskCache::process().load(key);
+  from_disk = stored.has_value();
+  if (stored) return *stored;
   std::vector<const Kernel *> pointers;
   for (const Kernel &k : kernels) pointers.push_back(&k);
   std::string ptx = emit_ptx(pointers, target);
@@ -43,13 +45,21 @@ std::string ptx_of(const std::vector<Kernel> &kernels, const Target &target) {
   return ptx;
 }
 
-Variant::Variant(Program program, VariantClass arguments, const Target &target, Executor executor)
-    : program_(std::move(program)), arguments_(std::move(arguments)) {
+Variant::Variant(Lowered lowered, VariantClass arguments, const Target &target, Executor executor)
+    : program_(std::move(lowered.program)),
+      arguments_(std::move(arguments)),
+      plan_from_disk_(lowered.from_disk) {
   if (executor == Executor::Host)
     for (const Kernel &k : program_.kernels) host_kernels_.emplace_back(k, target);
   if (executor != Executor::Gpu || program_.kernels.empty()) return;
-  ptx_ = ptx_of(program_.kernels, target);
+  ptx_ = ptx_of(program_.kernels, target, code_from_disk_);
   dump("ptx", program_.name, ptx_);
+}
+
+std::string Variant::origin() const {
+  if (plan_from_disk_ && code_from_disk_) return "plan and code from disk";
+  if (plan_from_disk_) return "plan from disk";
+  return code_from_disk_ ? "code from disk" : "";
 }
 
 const Limit *Variant::broken_limit(const Bindings &sizes) const {

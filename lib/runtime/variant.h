@@ -5,6 +5,7 @@
 #include "ir/program.h"
 #include "passes/passes.h"
 #include "runtime/module.h"
+#include "runtime/plan_cache.h"
 
 #include <fuse/compile.h>
 
@@ -25,9 +26,12 @@ bool operator==(const ArgumentClass &a, const ArgumentClass &b);
 class Variant {
  public:
   /// Generates the code for the executor; call it on a worker thread.
-  Variant(Program program, VariantClass arguments, const Target &target, Executor executor);
+  Variant(Lowered lowered, VariantClass arguments, const Target &target, Executor executor);
 
   const Program &program() const { return program_; }
+  /// Which parts of it were on disk; empty if none.
+  std::string origin() const;
+
   const VariantClass &arguments() const { return arguments_; }
 
   /// The first limit of the program that the sizes break, or null.
@@ -45,13 +49,14 @@ class Variant {
   Program program_;
   VariantClass arguments_;
   std::string ptx_;
+  bool plan_from_disk_ = false, code_from_disk_ = false;
   std::vector<HostKernel> host_kernels_;
 
   mutable std::mutex mutex_;  // of functions_, whose elements stay where they are
   mutable std::map<std::uint64_t, std::vector<cuda::CUfunction>> functions_;  // by context id
 };
 
-/// PTX of the kernels, from the disk cache where it has it.
-std::string ptx_of(const std::vector<Kernel> &kernels, const Target &target);
+/// PTX of the kernels, from the disk cache where it has it; `from_disk` tells.
+std::string ptx_of(const std::vector<Kernel> &kernels, const Target &target, bool &from_disk);
 
 }  // namespace fuse

@@ -31,7 +31,7 @@ const VariantSet::Pending *VariantSet::find_pending(const VariantClass &argument
 std::shared_ptr<const Variant> VariantSet::start(const VariantClass &arguments,
                                                  const Bindings &sizes) {
   std::unique_lock lock(mutex_);
-  return compile(lock, arguments, sizes, "first compilation");
+  return compile(lock, arguments, sizes, "first compilation", false);
 }
 
 std::shared_ptr<const Variant> VariantSet::get(const VariantClass &arguments, const Bindings &sizes,
@@ -51,29 +51,27 @@ std::shared_ptr<const Variant> VariantSet::get(const VariantClass &arguments, co
   std::string why = broken ? "sizes beyond a limit: " + broken->why : reason;
   if (!may_compile)
     fail(ErrorCode::Unsupported, "{}: no compiled variant serves it and no_recompile is set", why);
-  auto variant = compile(lock, arguments, sizes, why);
-  if (const Limit *limit = variant->broken_limit(sizes))
-    fail(ErrorCode::Unsupported, "{} does not support these sizes: {}", variant->program().name,
-         limit->why);
-  return variant;
+  return compile(lock, arguments, sizes, why, true);
 }
 
 std::shared_ptr<const Variant> VariantSet::compile(std::unique_lock<std::mutex> &lock,
                                                    const VariantClass &arguments,
-                                                   const Bindings &sizes,
-                                                   const std::string &reason) {
+                                                   const Bindings &sizes, const std::string &reason,
+                                                   bool check_limits) {
   std::promise<std::shared_ptr<const Variant>> promise;
   pending_.push_back({arguments, sizes, promise.get_future().share()});
   lock.unlock();
   std::shared_ptr<const Variant> variant;
   std::exception_ptr error;
   try {
-    variant = timed_build(arguments, sizes, reason);
+    variant = timed_build(arguments, sizes, reason, check_limits);
   } catch (...) {
     error = std::current_exception();
   }
   lock.lock();
   if (variant) ready_.push_back(variant);
+  // Launches that are bound to the variant share it.
+  if (ready_.size() > 1 + kMaxVariants) ready_.erase(ready_.begin() + 1);
   std::erase_if(pending_, [&](const Pending &p) { return p.arguments == arguments; });
   if (!error) {
     promise.set_value(variant);
@@ -85,17 +83,24 @@ std::shared_ptr<const Variant> VariantSet::compile(std::unique_lock<std::mutex> 
 
 std::shared_ptr<const Variant> VariantSet::timed_build(const VariantClass &arguments,
                                                        const Bindings &sizes,
-                                                       const std::string &reason) {
+                                                       const std::string &reason,
+                                                       bool check_limits) {
   auto begin = std::chrono::steady_clock::now();
   std::shared_ptr<const Variant> variant;
   run_on_worker([&] { variant = build_(arguments, sizes); });
+  // Checked here, so that waiters get the error too and the variant is not kept.
+  if (const Limit *limit = check_limits ? variant->broken_limit(sizes) : nullptr)
+    fail(ErrorCode::Unsupported, "{} does not support these sizes: {}", variant->program().name,
+         limit->why);
   std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
+  std::string why = reason, origin = variant->origin();
+  if (!origin.empty()) why += " (" + origin + ")";
   int kernels = static_cast<int>(variant->program().kernels.size());
   if (environment().time)
-    log(LogLevel::Info, "compiled {} in {:.2f} ms: {} kernels ({})", variant->program().name,
-        time.count(), kernels, reason);
+    log(LogLevel::Info, "compiled {} in {:.2f} ms: {} kernels: {}", variant->program().name,
+        time.count(), kernels, why);
   std::lock_guard lock(mutex_);
-  compilations_.push_back({reason, kernels, time.count()});
+  compilations_.push_back({std::move(why), kernels, time.count()});
   return variant;
 }
 

@@ -15,9 +15,12 @@
 namespace fuse {
 
 /// Thread-safe. Concurrent calls for one class compile once: the others wait and get the result or
-/// the exception. Failures are not remembered. The lock is not held while compiling.
+/// the exception. Failures are not remembered, and of the variants only the first and the latest
+/// kMaxVariants, so that memory is bounded. The lock is not held while compiling.
 class VariantSet {
  public:
+  static constexpr std::size_t kMaxVariants = 256;
+
   using Build = std::function<std::shared_ptr<const Variant>(const VariantClass &arguments,
                                                              const Bindings &sizes)>;
 
@@ -46,9 +49,9 @@ class VariantSet {
   const Pending *find_pending(const VariantClass &arguments) const;
   std::shared_ptr<const Variant> compile(std::unique_lock<std::mutex> &lock,
                                          const VariantClass &arguments, const Bindings &sizes,
-                                         const std::string &reason);
+                                         const std::string &reason, bool check_limits);
   std::shared_ptr<const Variant> timed_build(const VariantClass &arguments, const Bindings &sizes,
-                                             const std::string &reason);
+                                             const std::string &reason, bool check_limits);
 
   Build build_;
   mutable std::mutex mutex_;  // of all that follows

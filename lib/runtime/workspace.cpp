@@ -35,6 +35,23 @@ void clear_now(void *data, std::int64_t bytes) {
   check(waited, "cuStreamSynchronize");
 }
 
+/// Streams by the driver's number, as handles are used again. A stream in capture has none: there
+/// the handle tells the streams of one capture apart.
+WorkspaceKey key_of(const Context &context, CUstream stream) {
+  WorkspaceKey key{context.id, 0, 0, thread_number()};
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  unsigned long long id = 0;
+  FUSE_CUDA(cuStreamGetCaptureInfo, stream, &status, &id, nullptr, nullptr, nullptr);
+  if (status == CU_STREAM_CAPTURE_STATUS_NONE) {
+    FUSE_CUDA(cuStreamGetId, stream, &id);
+    key.stream = id;
+  } else {
+    key.stream = reinterpret_cast<std::uintptr_t>(stream);
+    key.capture = id;
+  }
+  return key;
+}
+
 WorkspaceMemory split(void *memory, const WorkspaceSize &size) {
   char *bytes = static_cast<char *>(memory);
   return {bytes, bytes + size.counter_bytes};
@@ -53,12 +70,10 @@ WorkspacePool::~WorkspacePool() {
 WorkspaceMemory WorkspacePool::acquire(const Context &context, CUstream stream,
                                        const WorkspaceSize &size) const {
   if (size.total() == 0) return {};
-  unsigned long long stream_id = 0;
-  FUSE_CUDA(cuStreamGetId, stream, &stream_id);
-  std::uint64_t thread = thread_number();
+  WorkspaceKey key = key_of(context, stream);
   WorkspaceSize grown = size;
   for (Entry *e = entries_.load(std::memory_order_acquire); e; e = e->next) {
-    if (e->context != context.id || e->stream != stream_id || e->thread != thread) continue;
+    if (e->key != key) continue;
     if (e->size.counter_bytes >= size.counter_bytes && e->size.data_bytes >= size.data_bytes)
       return split(e->memory.get(), e->size);
     // Grow by half at least, so that rising sizes leave few blocks behind.
@@ -66,15 +81,15 @@ WorkspaceMemory WorkspacePool::acquire(const Context &context, CUstream stream,
     std::int64_t more = e->size.data_bytes + e->size.data_bytes / 2;
     grown.data_bytes = std::max(grown.data_bytes, more / kWorkspaceAlignment * kWorkspaceAlignment);
   }
-  return split(add(context, stream_id, thread, grown)->memory.get(), grown);
+  return split(add(context, key, grown)->memory.get(), grown);
 }
 
-WorkspacePool::Entry *WorkspacePool::add(const Context &context, std::uint64_t stream,
-                                         std::uint64_t thread, const WorkspaceSize &size) const {
+WorkspacePool::Entry *WorkspacePool::add(const Context &context, const WorkspaceKey &key,
+                                         const WorkspaceSize &size) const {
   std::shared_ptr<void> memory =
       allocate_in(context.handle, static_cast<std::size_t>(size.total()), allocator_);
   if (size.counter_bytes > 0) clear_now(memory.get(), size.counter_bytes);
-  Entry *entry = new Entry{context.id, stream, thread, size, std::move(memory), entries_.load()};
+  Entry *entry = new Entry{key, size, std::move(memory), entries_.load()};
   while (!entries_.compare_exchange_weak(entry->next, entry, std::memory_order_release)) {
   }
   return entry;

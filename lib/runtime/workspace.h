@@ -24,9 +24,16 @@ struct WorkspaceMemory {
   char *counters = nullptr, *data = nullptr;
 };
 
+/// Whose launches follow one another: those of a thread in a stream of a context, and in a capture
+/// (0: none), whose graph may later run beside the stream and beside other graphs.
+struct WorkspaceKey {
+  std::uint64_t context, stream, capture, thread;
+  friend bool operator==(const WorkspaceKey &, const WorkspaceKey &) = default;
+};
+
 /// The workspaces that an Executable keeps: one for each stream and launching thread, as threads
-/// may interleave their kernels in a stream. Look-ups take no lock. Memory stays until the pool is
-/// destroyed: kernels in flight and captured graphs use it.
+/// may interleave their kernels in a stream, and one for each capture. Look-ups take no lock.
+/// Memory stays until the pool is destroyed: kernels in flight and captured graphs use it.
 class WorkspacePool {
  public:
   explicit WorkspacePool(Allocator allocator) : allocator_(std::move(allocator)) {}
@@ -40,14 +47,13 @@ class WorkspacePool {
 
  private:
   struct Entry {
-    std::uint64_t context, stream, thread;
+    WorkspaceKey key;
     WorkspaceSize size;
     std::shared_ptr<void> memory;
     Entry *next;
   };
 
-  Entry *add(const Context &context, std::uint64_t stream, std::uint64_t thread,
-             const WorkspaceSize &size) const;
+  Entry *add(const Context &context, const WorkspaceKey &key, const WorkspaceSize &size) const;
 
   Allocator allocator_;
   mutable std::atomic<Entry *> entries_{nullptr};  // newest first; only ever prepended

@@ -1,9 +1,14 @@
-// Runs a kernel file in the interpreter: tensors by name, sizes by symbol.
+// Runs a kernel file: tensors by name, sizes by symbol.
+//
+// The interpreter always runs it, and counts its accesses. FUSE_TEST_EXECUTOR=host or gpu then runs
+// it once more there, and these are the results that a test sees; clusters and odd addresses too.
 #pragma once
 
 #include "ir/float_bits.h"
 #include "ir/kernel_interpret.h"
+#include "runtime/kernel_program.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -15,8 +20,22 @@
 
 namespace fuse::test {
 
+/// The folder of the kernels; another one on a machine without this source tree.
+inline std::string kernel_folder() {
+  const char *folder = std::getenv("FUSE_KERNEL_DIR");
+  return folder ? folder : FUSE_KERNEL_DIR;
+}
+
+/// Where kernels run beside the interpreter, if anywhere.
+inline Executor extra_executor() {
+  const char *on = std::getenv("FUSE_TEST_EXECUTOR");
+  std::string word = on ? on : "";
+  if (word == "gpu") return Executor::Gpu;
+  return word == "host" ? Executor::Host : Executor::None;
+}
+
 inline Kernel read_kernel(const std::string &name) {
-  std::string path = std::string(FUSE_KERNEL_DIR) + "/" + name + ".kernel";
+  std::string path = kernel_folder() + "/" + name + ".kernel";
   std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
@@ -31,6 +50,7 @@ class Tensor {
 
   std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size() / size_of(dtype_)); }
   void *data() { return bytes_.data(); }
+  std::size_t bytes() const { return bytes_.size(); }
   DType dtype() const { return dtype_; }
   bool operator==(const Tensor &) const = default;
 
@@ -78,6 +98,7 @@ class KernelRun {
   std::map<std::string, std::int64_t> phases;  // by buffer; 0 if missing
 
   /// Runs it, and once more with clusters in another order: the results must have the same bits.
+  /// Then it runs on the extra executor.
   void run() {
     auto before = tensors_;
     launch(0);
@@ -85,6 +106,7 @@ class KernelRun {
     tensors_ = before;
     launch(3);
     if (!(tensors_ == first)) throw std::runtime_error("results depend on the order of blocks");
+    if (extra_executor() != Executor::None) execute(std::move(before));
   }
 
   /// Counts of the access to the buffer, or of the move, of the given name.
@@ -108,6 +130,53 @@ class KernelRun {
     launch.symbols = symbols_;
     launch.seed = seed;
     stats_ = interpret(kernel_, launch);
+  }
+
+  /// Elements by which the buffer lies behind a 16-byte boundary.
+  std::size_t shift(const Buffer &buffer) {
+    return static_cast<std::size_t>(phases[buffer.name]) * size_of(buffer.dtype);
+  }
+
+  DeviceBuffer upload(const Buffer &buffer, bool on_host) {
+    Tensor &tensor = tensors_.at(buffer.name);
+    std::size_t bytes = shift(buffer) + tensor.bytes();
+    DeviceBuffer memory = on_host ? DeviceBuffer::host(bytes) : DeviceBuffer::device(bytes);
+    std::string ones(bytes, '\xFF');
+    memory.copy_from_host(ones.data(), bytes);
+    if (buffer.role == BufferRole::Input)
+      memory.copy_from_host(tensor.data(), tensor.bytes(), shift(buffer));
+    return memory;
+  }
+
+  /// Inputs as they were, outputs full of ones; workspace tensors stay as the interpreter left
+  /// them.
+  void execute(std::map<std::string, Tensor> before) {
+    for (const Buffer &b : kernel_.buffers)
+      if (b.role != BufferRole::Workspace) tensors_.at(b.name) = before.at(b.name);
+    CompileOptions options;
+    options.executor = extra_executor();
+    Executable executable = compile_kernel(kernel_, options);
+    std::map<std::string, DeviceBuffer> memory;
+    std::map<std::string, const void *> address;
+    int alignment = 16;
+    for (const Buffer &b : kernel_.buffers) {
+      if (b.role == BufferRole::Workspace) continue;
+      address[b.name] = tensors_.at(b.name).data();
+      if (b.role == BufferRole::Scalar) continue;
+      memory[b.name] = upload(b, options.executor == Executor::Host);
+      address[b.name] = static_cast<char *>(memory[b.name].data()) + shift(b);
+      if (shift(b) % 16 != 0) alignment = static_cast<int>(size_of(b.dtype));
+    }
+    std::vector<const void *> arguments;
+    for (const ArgumentInfo &info : executable.inputs()) arguments.push_back(address[info.name]);
+    for (const ArgumentInfo &info : executable.outputs()) arguments.push_back(address[info.name]);
+    BindOptions binding;
+    binding.alignment = alignment;
+    executable.bind(Dims(symbols_), binding)(nullptr, arguments.data(), arguments.size());
+    for (const Buffer &b : kernel_.buffers)
+      if (b.role == BufferRole::Output)
+        memory[b.name].copy_to_host(tensors_.at(b.name).data(), tensors_.at(b.name).bytes(),
+                                    shift(b));
   }
 
   Kernel kernel_;

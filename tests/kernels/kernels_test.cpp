@@ -1,4 +1,5 @@
 // The kernels of this folder against plain loops in double, at sizes with full and ragged edges.
+// FUSE_TEST_EXECUTOR=host or gpu judges what comes from there.
 #include "kernels/kernel_run.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ void expect_close(double actual, double expected, double tolerance, std::int64_t
 
 TEST(Kernels, AllPrintAsTheyRead) {
   int count = 0;
-  for (const auto &file : std::filesystem::directory_iterator(FUSE_KERNEL_DIR)) {
+  for (const auto &file : std::filesystem::directory_iterator(kernel_folder())) {
     if (file.path().extension() != ".kernel") continue;
     Kernel k = read_kernel(file.path().stem());
     EXPECT_NO_THROW(verify(k)) << file.path();

@@ -74,19 +74,18 @@ class Builder {
   void add_symbols() {
     if (!options_.symbols || entropy_.one_in(2)) return;
     dims_.push_back(result_.graph.dim("N", {2, 1 << 20, 1}));
-    result_.symbols["N"] = entropy_.pick(std::vector<std::int64_t>{2, 3, 7, 16, 37, 64});
+    result_.symbols["N"] = entropy_.pick(options_.symbol_values);
   }
 
   Dim random_dim() {
-    static const std::vector<std::int64_t> kExtents = {1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 32, 64};
     if (entropy_.one_in(24)) return 0;
     if (!dims_.empty() && entropy_.one_in(3)) return entropy_.pick(dims_);
-    return entropy_.pick(kExtents);
+    return entropy_.pick(options_.extents);
   }
 
   Shape random_shape() {
     Shape shape;
-    for (std::size_t rank = entropy_.below(5); rank > 0; --rank) {
+    for (std::size_t rank = entropy_.below(options_.max_rank + 1); rank > 0; --rank) {
       shape.push_back(random_dim());
       if (!fits(shape)) shape.back() = 1;
     }
@@ -104,13 +103,14 @@ class Builder {
   }
 
   void add_operation() {
-    std::size_t kind = entropy_.below(16);
+    int kind = static_cast<int>(entropy_.below(16)), reductions = options_.views;
+    int conversions = reductions + options_.reductions;
     NodeId x = any_value();
-    if (kind >= 13 && options_.views)
+    if (kind < reductions)
       add_view(x);
-    else if (kind == 12 && options_.reductions)
+    else if (kind < conversions)
       add_reduction(x);
-    else if (kind >= 10)
+    else if (kind < conversions + 2)
       add_conversion(x);
     else
       add_elementwise(x);
@@ -126,13 +126,20 @@ class Builder {
     return ops;
   }
 
-  /// An operand that goes with x: a value of its dtype and shape, a scalar or a literal.
+  /// Whether the shape broadcasts to that of x by its axes of extent 1, or is a scalar's.
+  bool broadcasts(const Shape &shape, const Shape &to) {
+    if (shape.empty()) return true;
+    if (shape.size() != to.size()) return false;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (!(shape[i] == to[i]) && !(shape[i] == Dim(1))) return false;
+    return true;
+  }
+
+  /// An operand that goes with x: a value of its dtype whose shape broadcasts, or a literal.
   NodeId partner(NodeId x) {
     std::vector<NodeId> candidates = {x};
     for (NodeId id : values_) {
-      bool scalar = graph().shape(id).empty();
-      if (graph().dtype(id) == graph().dtype(x) &&
-          (scalar || graph().shape(id) == graph().shape(x)))
+      if (graph().dtype(id) == graph().dtype(x) && broadcasts(graph().shape(id), graph().shape(x)))
         candidates.push_back(id);
     }
     if (entropy_.one_in(3)) return literal(graph().dtype(x));
@@ -189,7 +196,7 @@ class Builder {
       if (!(shape[i] == Dim(0)) && entropy_.one_in(2)) axes.push_back(static_cast<int>(i));
     if (axes.empty()) return;
     Op op = entropy_.pick(ops_of({OpKind::Reduce}, graph().dtype(x)));
-    if (op == Op::ArgMax || op == Op::ArgMin) axes.resize(1);
+    if (op == Op::ArgMax || op == Op::ArgMin) axes.erase(axes.begin() + 1, axes.end());
     values_.push_back(build_reduce(graph(), op, x, axes, entropy_.one_in(2)));
   }
 

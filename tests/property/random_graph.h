@@ -38,8 +38,11 @@ struct RandomGraphOptions {
   std::int64_t max_elements = 4096;  // of any value
   bool special_values = true;        // NaNs, infinities, zeros and extremes among the inputs
   bool symbols = true;
-  bool views = true;
-  bool reductions = true;
+  int views = 3;       // of 16 operations
+  int reductions = 1;  // of 16 operations
+  std::size_t max_rank = 4;
+  std::vector<std::int64_t> extents = {1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 32, 64};
+  std::vector<std::int64_t> symbol_values = {2, 3, 7, 16, 37, 64};
   std::vector<DType> dtypes = {DType::F32,    DType::F32,    DType::BF16, DType::F16, DType::F64,
                                DType::F8E4M3, DType::F8E5M2, DType::I8,   DType::I32, DType::I64,
                                DType::U8,     DType::U16,    DType::U64,  DType::Bool};

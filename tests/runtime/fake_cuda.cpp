@@ -132,10 +132,30 @@ EXPORT CUresult cuStreamGetCtx(CUstream, CUcontext *context) {
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamGetId(CUstream stream, unsigned long long *id) {
+  if (fake.capture_id != 0) return static_cast<CUresult>(900);  // unsupported in a capture
   *id = reinterpret_cast<unsigned long long>(stream);
   return CUDA_SUCCESS;
 }
+EXPORT CUresult cuStreamGetCaptureInfo_v2(CUstream, CUstreamCaptureStatus *status,
+                                          unsigned long long *id, void *, void *, std::size_t *) {
+  *status = fake.capture_id ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  *id = fake.capture_id;
+  return CUDA_SUCCESS;
+}
 EXPORT CUresult cuStreamSynchronize(CUstream) { return record("cuStreamSynchronize"); }
+
+// Events hold no time: what lies between two of them takes a millisecond.
+EXPORT CUresult cuEventCreate(CUevent *event, unsigned) {
+  *event = reinterpret_cast<CUevent>(&stream_object);
+  return record("cuEventCreate");
+}
+EXPORT CUresult cuEventDestroy_v2(CUevent) { return record("cuEventDestroy"); }
+EXPORT CUresult cuEventRecord(CUevent, CUstream) { return record("cuEventRecord"); }
+EXPORT CUresult cuEventSynchronize(CUevent) { return record("cuEventSynchronize"); }
+EXPORT CUresult cuEventElapsedTime(float *milliseconds, CUevent, CUevent) {
+  *milliseconds = 1;
+  return record("cuEventElapsedTime");
+}
 
 EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *address, std::size_t bytes) {
   CUresult result = record("cuMemAlloc", std::to_string(bytes));
@@ -164,6 +184,10 @@ EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, std::size
 EXPORT CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, std::size_t n, CUstream) {
   std::memcpy(to, reinterpret_cast<void *>(from), n);
   return record("cuMemcpyDtoHAsync");
+}
+EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t n, CUstream) {
+  std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), n);
+  return record("cuMemcpyDtoDAsync");
 }
 EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t n, CUstream) {
   std::memset(reinterpret_cast<void *>(to), value, n);

@@ -29,10 +29,11 @@ struct FakeCuda {
   int capture_mode = 0;      // of the thread that set it last
   long long live_bytes = 0;  // allocated and not freed
   unsigned long long context_id = 7;
+  unsigned long long capture_id = 0;  // of the capture that all streams are in; 0: none
   void (*on_launch)(const FakeLaunch &launch) = nullptr;
 
   void reset() {
-    *this = FakeCuda{{}, "", 0, "NVIDIA H200", 9, 0, 132, 1, 0, live_bytes, 7, nullptr};
+    *this = FakeCuda{{}, "", 0, "NVIDIA H200", 9, 0, 132, 1, 0, live_bytes, 7, 0, nullptr};
   }
   int count(const std::string &prefix) const {
     int n = 0;

@@ -71,6 +71,9 @@ TEST(Sizes, RefusesAnExtentThatNoSymbolGives) {
   EXPECT_EQ(solve(solver, {tensor(nullptr, {7})}), std::vector<std::int64_t>{2});
   EXPECT_EQ(error_of(ErrorCode::Shape, [&] { solve(solver, {tensor(nullptr, {8})}); }),
             "no value of B makes axis 0 of x have 8 elements");
+  SizeSolver negated({argument("x", {B * Dim(-1)})}, {}, {{"B", {.min = 0}}});
+  EXPECT_EQ(error_of(ErrorCode::Shape, [&] { solve(negated, {tensor(nullptr, {INT64_MIN})}); }),
+            "no value of B makes axis 0 of x have -9223372036854775808 elements");
 }
 
 TEST(Sizes, TakesValuesInOrderOrByName) {

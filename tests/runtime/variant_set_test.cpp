@@ -50,6 +50,45 @@ TEST(VariantSet, SizesBeyondALimitNeedAnotherVariant) {
             "scale does not support these sizes: more than 65536 elements");
 }
 
+TEST(VariantSet, VariantsThatDoNotServeTheirSizesAreNotKept) {
+  VariantSet set(make);
+  set.start(kAligned, {});
+  for (int i = 0; i < 3; ++i)
+    error_of(ErrorCode::Unsupported, [&] { set.get(kAligned, {{"B", 1 << 20}}, "unused", true); });
+  EXPECT_EQ(set.compilations().size(), 1u);
+}
+
+TEST(VariantSet, WaitersForSizesThatAreNotServedGetTheError) {
+  VariantSet set([&](const VariantClass &arguments, const Bindings &sizes) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return make(arguments, sizes);
+  });
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      error_of(ErrorCode::Unsupported,
+               [&] { set.get(kAligned, {{"B", 1 << 20}}, "unused", true); });
+    });
+  for (std::thread &t : threads) t.join();
+}
+
+TEST(VariantSet, KeepsTheFirstAndTheLatestVariants) {
+  VariantSet set(make);
+  auto first = set.start(kAligned, {});
+  auto get = [&](int alignment) {
+    return set.get({{false, alignment}, {}, {}}, {{"B", 5}}, "why", true);
+  };
+  std::weak_ptr<const Variant> oldest = get(1000);
+  for (int i = 1; i <= static_cast<int>(VariantSet::kMaxVariants); ++i) get(1000 + i);
+  EXPECT_TRUE(oldest.expired());
+  EXPECT_EQ(set.get(kAligned, {{"B", 5}}, "unused", true), first);
+  std::size_t compiled = set.compilations().size();
+  get(1001);
+  EXPECT_EQ(set.compilations().size(), compiled);
+  get(1000);
+  EXPECT_EQ(set.compilations().size(), compiled + 1);
+}
+
 TEST(VariantSet, RefusesToCompileWhereItMayNot) {
   VariantSet set(make);
   set.start(kAligned, {});

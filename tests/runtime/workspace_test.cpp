@@ -49,6 +49,19 @@ TEST_F(WorkspaceTest, OneForEachStreamAndThread) {
   EXPECT_NE(pool.acquire(other, stream(1), {0, 512}).data, first);
 }
 
+TEST_F(WorkspaceTest, OneForEachCapture) {
+  char *outside = pool.acquire(context, stream(1), {0, 512}).data;
+  fake_cuda().capture_id = 1;
+  char *first = pool.acquire(context, stream(1), {0, 512}).data;
+  EXPECT_NE(first, outside);
+  EXPECT_EQ(pool.acquire(context, stream(1), {0, 512}).data, first);
+  EXPECT_NE(pool.acquire(context, stream(2), {0, 512}).data, first);
+  fake_cuda().capture_id = 2;
+  EXPECT_NE(pool.acquire(context, stream(1), {0, 512}).data, first);
+  fake_cuda().capture_id = 0;
+  EXPECT_EQ(pool.acquire(context, stream(1), {0, 512}).data, outside);
+}
+
 TEST_F(WorkspaceTest, GrowsAndKeepsWhatIsInFlight) {
   char *small = pool.acquire(context, stream(1), {256, 1024}).data;
   WorkspaceMemory large = pool.acquire(context, stream(1), {256, 1280});

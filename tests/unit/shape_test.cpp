@@ -29,6 +29,7 @@ TEST(Dim, DividesOnlyExactly) {
   EXPECT_EQ(quotient, 3 * kB);
   EXPECT_FALSE((6 * kB + 1).divide_exact(2, quotient));
   EXPECT_FALSE(kB.divide_exact(kT, quotient));
+  EXPECT_FALSE((INT64_MIN * kB).divide_exact(-1, quotient));
 }
 
 TEST(Dim, EvaluatesAndNamesTheMissingSymbol) {

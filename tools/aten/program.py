@@ -48,7 +48,10 @@ def round_to(value, dtype):
 
 
 class Value:
-    """A tensor. Unclaimed values get the name of the first node whose result they are."""
+    """A tensor. Unclaimed values get the name of the first node whose result they are. A transpose
+    knows its operand and its permutation."""
+
+    transpose_of = None
 
     def __init__(self, name, dtype, shape, claimed=False):
         self.name, self.dtype, self.shape, self.claimed = name, dtype, tuple(shape), claimed
@@ -67,6 +70,7 @@ class Program:
         self.name = name
         self.inputs, self.outputs, self.statements = [], [], []
         self.opaque = {}  # (op, reason) -> count
+        self.folded = []  # transposes that opaque ops do themselves
         self.prefix = ""  # node being translated
         self.temporaries = 0
 

@@ -28,9 +28,14 @@ def expand(p, node, x, sizes, **options):
 
 def permute(p, node, x, axes):
     axes = [axis_of(a, x.rank()) for a in axes]
+    if x.transpose_of:
+        x, first = x.transpose_of
+        axes = [first[a] for a in axes]
     if axes == sorted(axes):
         return x
-    return p.emit("transpose", [x], x.dtype, node.shape, f"perm={axes}")
+    result = p.emit("transpose", [x], x.dtype, node.shape, f"perm={axes}")
+    result.transpose_of = (x, axes)
+    return result
 
 
 def slice_axis(p, x, axis, start, stop, step=1):

@@ -5,6 +5,7 @@
 #include "ir/format.h"
 #include "ir/graph_text.h"
 #include "ir/op.h"
+#include "ir/program_text.h"
 #include "passes/passes.h"
 #include "runtime/worker.h"
 
@@ -66,6 +67,7 @@ std::string plan_text(const Graph &graph, const Target &target, const Options &o
 std::string lowered_text(const Graph &graph, Stage stage, const Target &target,
                          const Options &options) {
   Program program = lower(graph, target, lower_options(options));
+  if (stage == Stage::Program) return to_string(program);
   std::vector<const Kernel *> kernels;
   std::string text;
   for (const Kernel &k : program.kernels) {
@@ -118,8 +120,8 @@ std::string emit_kernel(std::string_view source, const Options &options) {
   verify(kernel);
   std::string text;
   for (Stage stage : options.emit) {
-    if (stage == Stage::Graph || stage == Stage::Plan)
-      throw UsageError("--emit: a kernel has no graph and no plan");
+    if (stage == Stage::Graph || stage == Stage::Plan || stage == Stage::Program)
+      throw UsageError("--emit: a kernel has no graph, no plan and no program");
     text +=
         is_code(stage) ? code_of({&kernel}, stage, options.resolved_target()) : to_string(kernel);
   }

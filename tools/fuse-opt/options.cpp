@@ -70,7 +70,7 @@ struct Words {
 void add_options(CLI::App &app, Options &o, Words &words) {
   app.add_option("input", o.input, "graph or kernel text; - or nothing: stdin");
   app.add_option("-o,--output", o.output, "where --emit writes; - or nothing: stdout");
-  app.add_option("--emit", words.emit, "graph, plan, kernel, llvm, ptx")->delimiter(',');
+  app.add_option("--emit", words.emit, "graph, plan, kernel, program, llvm, ptx")->delimiter(',');
   app.add_option("--pass", o.passes, "graph passes to run first, in order")->delimiter(',');
   app.add_option("--print-after", o.print_after, "print the graph after a pass, or all");
   app.add_flag("--time", o.time, "print the time of each pass");
@@ -87,11 +87,9 @@ void add_options(CLI::App &app, Options &o, Words &words) {
 }
 
 void resolve(const Words &words, Options &o) {
-  const Named<Stage> stages = {{"graph", Stage::Graph},
-                               {"plan", Stage::Plan},
-                               {"kernel", Stage::Kernel},
-                               {"llvm", Stage::Llvm},
-                               {"ptx", Stage::Ptx}};
+  const Named<Stage> stages = {{"graph", Stage::Graph},   {"plan", Stage::Plan},
+                               {"kernel", Stage::Kernel}, {"program", Stage::Program},
+                               {"llvm", Stage::Llvm},     {"ptx", Stage::Ptx}};
   const Named<fuse::Executor> executors = {
       {"auto", fuse::Executor::Auto}, {"gpu", fuse::Executor::Gpu}, {"host", fuse::Executor::Host}};
   for (const std::string &w : words.emit) o.emit.push_back(choose("--emit", w, stages));

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-enum class Stage { Graph, Plan, Kernel, Llvm, Ptx };
+enum class Stage { Graph, Plan, Kernel, Program, Llvm, Ptx };
 
 struct Options {
   std::string input = "-";   // a file; "-": stdin

@@ -6,6 +6,7 @@
 #include "ir/format.h"
 #include "passes/passes.h"
 
+#include <algorithm>
 #include <random>
 
 namespace {
@@ -77,6 +78,8 @@ std::vector<Tensor> launch(const Executable &executable, const std::vector<Tenso
   std::vector<Tensor> outputs;
   for (const ArgumentInfo &o : executable.outputs()) {
     outputs.emplace_back(o.dtype, evaluate(o.shape, options.dims));
+    // Not zeros: an element that nobody writes must show.
+    std::fill(outputs.back().bytes.begin(), outputs.back().bytes.end(), std::byte{0xFF});
     arguments.add(outputs.back(), false);
   }
   executable.launch(nullptr, arguments.args().data(), arguments.args().size());

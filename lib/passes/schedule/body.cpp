@@ -43,11 +43,13 @@ bool BodyBuilder::Key::operator<(const Key &other) const {
 }
 
 BodyBuilder::BodyBuilder(const GraphData &graph, const PlannedKernel &planned, const Domain &domain,
-                         Kernel &kernel, const KernelTensors &tensors)
+                         Kernel &kernel, const KernelTensors &tensors,
+                         const std::vector<bool> &approximable)
     : g_(graph),
       domain_(domain),
       kernel_(kernel),
       tensors_(tensors),
+      approximable_(approximable),
       members_(planned.nodes.begin(), planned.nodes.end()) {}
 
 ValueId BodyBuilder::add_value(DType dtype, std::vector<DimId> dims) {
@@ -76,7 +78,11 @@ std::vector<DimId> BodyBuilder::union_dims(const std::vector<ValueId> &values) c
 void BodyBuilder::emit(Stmt stmt) {
   std::vector<DimId> dims = merge(union_dims(stmt.operands), dims_of(stmt.index));
   if (stmt.guard != kNone) dims = merge(dims, kernel_.values[stmt.guard].dims);
-  (depends_on_reduced(dims) ? inner : outer)->push_back(std::move(stmt));
+  list_of(dims).push_back(std::move(stmt));
+}
+
+std::vector<Stmt> &BodyBuilder::list_of(const std::vector<DimId> &dims) {
+  return depends_on_reduced(dims) ? *inner : *outer;
 }
 
 ValueId BodyBuilder::compute(Op op, DType dtype, std::vector<ValueId> operands) {
@@ -237,7 +243,41 @@ ValueId BodyBuilder::emit_elementwise(const Key &key) {
   std::vector<ValueId> operands;
   for (std::size_t i = 0; i < g_.operands(key.node).size(); ++i)
     operands.push_back(*find(operand_key(key, i)));
-  return compute(g_.node(key.node).op, g_.dtype(key.node), std::move(operands));
+  Op op = g_.node(key.node).op;
+  bool approximate = approximable_[key.node];
+  if (approximate && op == Op::Div && is_shared_divisor(operands[0], operands[1]))
+    return emit_shared_division(operands[0], operands[1]);
+  ValueId result = compute(op, g_.dtype(key.node), std::move(operands));
+  if (approximate) list_of(kernel_.values[result].dims).back().approximate = true;
+  return result;
+}
+
+bool BodyBuilder::is_shared_divisor(ValueId a, ValueId divisor) const {
+  return depends_on_reduced(kernel_.values[a].dims) &&
+         !depends_on_reduced(kernel_.values[divisor].dims);
+}
+
+/// Scale p and reciprocal r of a divisor s, with a / s = (a * p) * r: p keeps s * p away from the
+/// ends of the range, where the reciprocal would lose digits or overflow.
+std::pair<ValueId, ValueId> BodyBuilder::reciprocal_of(ValueId divisor) {
+  auto known = reciprocals_.find(divisor);
+  if (known != reciprocals_.end()) return known->second;
+  auto literal = [&](double x) { return emit_constant(float_literal(DType::F32, x)); };
+  ValueId magnitude = compute(Op::Abs, DType::F32, {divisor});
+  ValueId tiny = compute(Op::Lt, DType::Bool, {magnitude, literal(0x1p-120)});
+  ValueId huge = compute(Op::Gt, DType::Bool, {magnitude, literal(0x1p120)});
+  ValueId scale = compute(Op::Select, DType::F32, {huge, literal(0x1p-66), literal(1)});
+  scale = compute(Op::Select, DType::F32, {tiny, literal(0x1p66), scale});
+  ValueId scaled = compute(Op::Mul, DType::F32, {divisor, scale});
+  ValueId reciprocal = compute(Op::Div, DType::F32, {literal(1), scaled});
+  return reciprocals_[divisor] = {scale, reciprocal};
+}
+
+/// A division by what a whole row shares: one reciprocal for the row.
+ValueId BodyBuilder::emit_shared_division(ValueId a, ValueId divisor) {
+  auto [scale, reciprocal] = reciprocal_of(divisor);
+  ValueId scaled = compute(Op::Mul, DType::F32, {a, scale});
+  return compute(Op::Mul, DType::F32, {scaled, reciprocal});
 }
 
 ValueId BodyBuilder::emit_iota(const Key &key) {
@@ -373,18 +413,35 @@ void BodyBuilder::reduce(NodeId node) {
       position = compute(Op::Cast, DType::I64, {position});
     operands.push_back(position);
   }
+  std::vector<DType> types = {kernel_.values[operands[0]].dtype};
+  if (is_arg_reduce(op)) types.push_back(DType::I64);
+  reduce_results_[node] = emit_reduce(monoid_of(op), std::move(operands), types);
+}
+
+std::vector<ValueId> BodyBuilder::emit_reduce(Monoid monoid, std::vector<ValueId> operands,
+                                              std::vector<DType> result_types) {
   Stmt s;
   s.kind = StmtKind::Reduce;
-  s.monoid = monoid_of(op);
+  s.monoid = monoid;
   s.axes = domain_.reduced_dims();
   std::vector<DimId> dims;
   for (DimId d : union_dims(operands))
     if (!domain_.is_reduced(d)) dims.push_back(d);
-  s.results.push_back(add_value(kernel_.values[operands[0]].dtype, dims));
-  if (is_arg_reduce(op)) s.results.push_back(add_value(DType::I64, dims));
+  for (DType type : result_types) s.results.push_back(add_value(type, dims));
   s.operands = std::move(operands);
-  reduce_results_[node] = s.results;
+  std::vector<ValueId> results = s.results;
   inner->push_back(std::move(s));
+  return results;
+}
+
+void BodyBuilder::reduce_online(NodeId sum, const OnlineSum &online) {
+  ValueId u = depend_on_all_reduced(lower(online.exponent));
+  ValueId weight =
+      online.weight == kNoNode ? emit_constant(float_literal(DType::F32, 1)) : lower(online.weight);
+  std::vector<ValueId> results =
+      emit_reduce(Monoid::Online, {u, depend_on_all_reduced(weight)}, {DType::F32, DType::F32});
+  reduce_results_[online.maximum] = {results[0]};
+  reduce_results_[sum] = {results[1]};
 }
 
 void BodyBuilder::set_reduced(NodeId node, std::vector<ValueId> results) {
@@ -410,6 +467,7 @@ void BodyBuilder::leave_layout() {
   memo_.clear();
   part_guards_.clear();
   conjunctions_.clear();
+  reciprocals_.clear();
 }
 
 void BodyBuilder::leave_loop() {

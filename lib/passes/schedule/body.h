@@ -7,6 +7,7 @@
 #include "ir/kernel.h"
 #include "passes/schedule/access.h"
 #include "passes/schedule/domain.h"
+#include "passes/schedule/online.h"
 
 #include <map>
 #include <set>
@@ -37,7 +38,7 @@ Index offset_of(const TensorRef &tensor, std::span<const Index> position);
 class BodyBuilder {
  public:
   BodyBuilder(const GraphData &graph, const PlannedKernel &planned, const Domain &domain,
-              Kernel &kernel, const KernelTensors &tensors);
+              Kernel &kernel, const KernelTensors &tensors, const std::vector<bool> &approximable);
 
   std::vector<Stmt> *outer = nullptr;
   std::vector<Stmt> *inner = nullptr;
@@ -52,6 +53,8 @@ class BodyBuilder {
   /// Emits the operands and the reduce statement of a reduction to `inner`; its results become
   /// available to users.
   void reduce(NodeId node);
+  /// The same for a sum and the maximum that scales it, folded as one.
+  void reduce_online(NodeId sum, const OnlineSum &online);
 
   /// Results of a reduction's monoid, before conversion.
   const std::vector<ValueId> &reduced(NodeId node) const { return reduce_results_.at(node); }
@@ -90,10 +93,12 @@ class BodyBuilder {
   const Domain &domain_;
   Kernel &kernel_;
   const KernelTensors &tensors_;
+  const std::vector<bool> &approximable_;  // by node
   std::set<NodeId> members_;
   std::map<Key, Emitted> memo_;
   std::map<std::pair<Key, std::size_t>, ValueId> part_guards_;  // by node, position and part
   std::map<std::pair<ValueId, ValueId>, ValueId> conjunctions_;
+  std::map<ValueId, std::pair<ValueId, ValueId>> reciprocals_;  // scale, reciprocal; by divisor
   GuardConditions guard_conditions_;
   std::map<NodeId, std::vector<ValueId>> reduce_results_;
   bool ok_ = true;
@@ -108,6 +113,9 @@ class BodyBuilder {
   ValueId emit_load(const Key &key);
   Index offset_at(const TensorRef &tensor, NodeId node, const Position &at) const;
   ValueId emit_elementwise(const Key &key);
+  bool is_shared_divisor(ValueId a, ValueId divisor) const;
+  ValueId emit_shared_division(ValueId a, ValueId divisor);
+  std::pair<ValueId, ValueId> reciprocal_of(ValueId divisor);
   ValueId emit_pad(const Key &key);
   ValueId emit_concat(const Key &key);
   ValueId emit_gather(const Key &key);
@@ -124,9 +132,12 @@ class BodyBuilder {
   ValueId compute(Op op, DType dtype, std::vector<ValueId> operands);
   ValueId both(ValueId a, ValueId b);
   ValueId depend_on_all_reduced(ValueId value);
+  std::vector<ValueId> emit_reduce(Monoid monoid, std::vector<ValueId> operands,
+                                   std::vector<DType> result_types);
   std::vector<DimId> dims_of(const Index &index) const;
   std::vector<DimId> union_dims(const std::vector<ValueId> &values) const;
   bool depends_on_reduced(const std::vector<DimId> &dims) const;
+  std::vector<Stmt> &list_of(const std::vector<DimId> &dims);
 };
 
 }  // namespace fuse

@@ -18,8 +18,14 @@ namespace {
 class Assembler {
  public:
   Assembler(const GraphData &graph, const PlannedKernel &planned, const KernelMemory &memory,
-            const Target &target, const LowerOptions &options)
-      : g_(graph), planned_(planned), memory_(memory), target_(target), options_(options) {}
+            const Target &target, const LowerOptions &options,
+            const std::vector<bool> &approximable)
+      : g_(graph),
+        planned_(planned),
+        memory_(memory),
+        target_(target),
+        options_(options),
+        approximable_(approximable) {}
 
   std::optional<BuiltKernel> run(std::string *reason) {
     std::optional<Domain> domain = analyze_domain(g_, planned_, options_.sizes, reason);
@@ -44,9 +50,11 @@ class Assembler {
   const KernelMemory &memory_;
   const Target &target_;
   const LowerOptions &options_;
+  const std::vector<bool> &approximable_;
   Domain domain_;
   KernelTensors tensors_;
-  std::map<NodeId, int> level_;  // of reductions
+  std::map<NodeId, int> level_;         // of reductions
+  std::map<NodeId, OnlineSum> online_;  // sums folded with their maximum in one pass
   ReductionUse use_;
   Mapping mapping_;
   BuiltKernel built_;
@@ -97,12 +105,34 @@ class Assembler {
     }
     for (NodeId id : planned_.stores)
       for (DimId d : Domain::dims_of(domain_.at.at(id))) use_.re_expanded |= domain_.is_reduced(d);
+    match_online();
+  }
+
+  /// Where nothing but results of reductions is stored, sums that can rise with their maximum spare
+  /// the second pass; all of them must.
+  void match_online() {
+    if (use_.re_expanded || use_.levels != 2) return;
+    std::map<NodeId, OnlineSum> matches;
+    for (const auto &[node, level] : level_) {
+      if (level == 1) continue;
+      std::optional<OnlineSum> match = match_online_sum(g_, node);
+      if (!match || !level_.count(match->maximum)) return;
+      matches[node] = *match;
+    }
+    online_ = std::move(matches);
+    use_.levels = 1;
+  }
+
+  /// Whether an online sum folds this maximum along the way.
+  bool is_folded_online(NodeId maximum) const {
+    return std::any_of(online_.begin(), online_.end(),
+                       [&](const auto &entry) { return entry.second.maximum == maximum; });
   }
 
   BodyBuilder begin() {
     built_.kernel.dims = domain_.dims;
     built_.kernel.values.clear();
-    return BodyBuilder(g_, planned_, domain_, built_.kernel, tensors_);
+    return BodyBuilder(g_, planned_, domain_, built_.kernel, tensors_, approximable_);
   }
 
   bool draft(std::vector<Stmt> &body) {
@@ -120,6 +150,7 @@ class Assembler {
     k.name = planned_.name;
     k.threads = mapping_.threads;
     k.cluster = mapping_.cluster;
+    k.resident = mapping_.resident;
     k.layouts = {mapping_.layout};
     built_.limits = mapping_.limits;
     std::vector<Stmt> body;
@@ -165,7 +196,9 @@ class Assembler {
     std::vector<Stmt> inner;
     builder.inner = &inner;
     for (const auto &[node, l] : level_)
-      if (l == level) builder.reduce(node);
+      if (l == level && !is_folded_online(node)) builder.reduce(node);
+    if (level == 1)
+      for (const auto &[sum, online] : online_) builder.reduce_online(sum, online);
     body.push_back(loop(kRowLoop, std::move(inner)));
     builder.leave_loop();
   }
@@ -207,28 +240,42 @@ class Assembler {
     return static_cast<BufferId>(built_.kernel.buffers.size() - 1);
   }
 
+  /// A fold whose state goes through memory: result i of the monoid belongs to node i, or all of
+  /// them to one node.
   struct Parts {
-    NodeId node;
+    Monoid monoid = Monoid::Sum;
+    std::vector<NodeId> nodes;
     std::vector<BufferId> buffers;  // one for each result of the monoid
   };
 
+  std::vector<Parts> folds() const {
+    std::vector<Parts> all;
+    for (const auto &[node, level] : level_)
+      if (!online_.count(node) && !is_folded_online(node))
+        all.push_back({BodyBuilder::monoid_of(g_.node(node).op), {node}, {}});
+    for (const auto &[sum, online] : online_)
+      all.push_back({Monoid::Online, {online.maximum, sum}, {}});
+    return all;
+  }
+
   std::vector<Parts> store_parts(BodyBuilder &builder, std::vector<Stmt> &body) {
     auto [kept, count] = kept_offset();
-    std::vector<Parts> all;
-    for (const auto &[node, level] : level_) {
-      Parts parts{node, {}};
-      for (ValueId v : builder.reduced(node)) {
-        std::string name = "part" + std::to_string(built_.kernel.buffers.size());
-        parts.buffers.push_back(add_workspace(name, built_.kernel.values[v].dtype,
-                                              {mapping_.parts, count}, KernelArgument::Kind::Part));
-        Stmt s;
-        s.kind = StmtKind::Store;
-        s.buffer = parts.buffers.back();
-        s.index = Index::dim(mapping_.split) * count + kept;
-        s.operands = {v};
-        body.push_back(std::move(s));
+    std::vector<Parts> all = folds();
+    for (Parts &parts : all) {
+      for (NodeId node : parts.nodes) {
+        for (ValueId v : builder.reduced(node)) {
+          std::string name = "part" + std::to_string(built_.kernel.buffers.size());
+          parts.buffers.push_back(add_workspace(name, built_.kernel.values[v].dtype,
+                                                {mapping_.parts, count},
+                                                KernelArgument::Kind::Part));
+          Stmt s;
+          s.kind = StmtKind::Store;
+          s.buffer = parts.buffers.back();
+          s.index = Index::dim(mapping_.split) * count + kept;
+          s.operands = {v};
+          body.push_back(std::move(s));
+        }
       }
-      all.push_back(std::move(parts));
     }
     return all;
   }
@@ -243,7 +290,7 @@ class Assembler {
     for (const Parts &parts : all) {
       Stmt fold;
       fold.kind = StmtKind::Reduce;
-      fold.monoid = BodyBuilder::monoid_of(g_.node(parts.node).op);
+      fold.monoid = parts.monoid;
       fold.axes = {mapping_.part};
       for (BufferId buffer : parts.buffers) {
         Stmt load;
@@ -255,7 +302,11 @@ class Assembler {
         fold.results.push_back(builder.add_value(built_.kernel.buffers[buffer].dtype, kept_dims));
         inner.push_back(std::move(load));
       }
-      builder.set_reduced(parts.node, fold.results);
+      if (parts.nodes.size() == 1)
+        builder.set_reduced(parts.nodes[0], fold.results);
+      else
+        for (std::size_t i = 0; i < parts.nodes.size(); ++i)
+          builder.set_reduced(parts.nodes[i], {fold.results[i]});
       inner.push_back(std::move(fold));
     }
     body.push_back(loop(kPartLoop, std::move(inner)));
@@ -294,8 +345,10 @@ class Assembler {
 
 std::optional<BuiltKernel> build_kernel(const GraphData &graph, const PlannedKernel &planned,
                                         const KernelMemory &memory, const Target &target,
-                                        const LowerOptions &options, std::string *reason) {
-  return Assembler(graph, planned, memory, target, options).run(reason);
+                                        const LowerOptions &options,
+                                        const std::vector<bool> &approximable,
+                                        std::string *reason) {
+  return Assembler(graph, planned, memory, target, options, approximable).run(reason);
 }
 
 }  // namespace fuse

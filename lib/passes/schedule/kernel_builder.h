@@ -36,9 +36,10 @@ struct KernelMemory {
 };
 
 /// Lays a planned kernel on the machine; nullopt and the reason where its nodes have no common
-/// domain.
+/// domain. `approximable`: by node, see tolerance.h.
 std::optional<BuiltKernel> build_kernel(const GraphData &graph, const PlannedKernel &planned,
                                         const KernelMemory &memory, const Target &target,
-                                        const LowerOptions &options, std::string *reason);
+                                        const LowerOptions &options,
+                                        const std::vector<bool> &approximable, std::string *reason);
 
 }  // namespace fuse

@@ -13,11 +13,16 @@ namespace fuse {
 
 namespace {
 
+constexpr int kWarp = 32;
 constexpr int kFlatThreads = 256;
 constexpr int kRowThreads = 128;  // of a block with several rows
 constexpr int kMaxElementsPerThread = 64;
-constexpr std::int64_t kAlignedRow = 512;  // shorter rows are not worth a peeled head
-constexpr int kUnroll = 4;                 // independent loads in flight in a loop
+constexpr int kSpareRegisters = 40;            // beside the elements: addresses, edges, states
+constexpr std::int64_t kAlignedRow = 512;      // shorter rows are not worth a peeled head
+constexpr std::int64_t kClusterThreads = 256;  // of each block where several share a row
+constexpr std::int64_t kMaxCluster = 8;        // larger ones need an opt-in at launch
+constexpr int kLoopElements = 16;              // of a thread in an iteration
+constexpr int kUnroll = 4;                     // independent loads in flight in a loop
 
 Digit digit(DigitKind kind, Index extent, Index stride = 1, std::string name = {}) {
   return {kind, std::move(extent), std::move(stride), std::move(name)};
@@ -46,6 +51,10 @@ class Chooser {
       map_rows();
     else
       map_columns();
+    m_.threads = std::max(m_.threads, kWarp);
+    drop_empty_axes(m_.layout);
+    drop_empty_axes(m_.finish);
+    bound_registers();
     return std::move(m_);
   }
 
@@ -55,6 +64,26 @@ class Chooser {
   DimId inner_ = 0;
   std::vector<DimId> kept_, folded_;
   int vec_ = 1;
+
+  /// Where everything is folded, no dims are kept.
+  static void drop_empty_axes(Layout &layout) {
+    std::erase_if(layout.axes, [](const Axis &a) { return a.dims.empty(); });
+  }
+
+  /// Folds hold a value per element and, without a bound, the compiler trades occupancy for even
+  /// more registers; kernels that wait for memory and barriers need the blocks.
+  void bound_registers() {
+    if (m_.form == Form::Flat) return;
+    std::int64_t elements = 1;
+    for (const Axis &a : m_.layout.axes)
+      for (const Digit &d : a.digits)
+        if (d.kind == DigitKind::Reg || d.kind == DigitKind::Vec) elements *= *d.extent.constant();
+    std::int64_t spare = m_.form == Form::Resident ? kSpareRegisters : 2 * kSpareRegisters;
+    std::int64_t registers = std::min<std::int64_t>(elements + spare, 255);
+    std::int64_t blocks = p_.target.registers_per_sm / (m_.threads * registers);
+    m_.resident =
+        static_cast<int>(std::clamp<std::int64_t>(blocks, 1, p_.target.max_blocks_per_sm));
+  }
 
   Index extent(const std::vector<DimId> &dims) const {
     Index product = 1;
@@ -174,8 +203,10 @@ class Chooser {
     m_.layout.axes = {axis(dims, {digit(DigitKind::Grid, extent(dims), across)}), columns};
   }
 
+  /// Where rows start may depend on other axes only.
   void align(Axis &columns, std::int64_t row) {
-    if (vec_ > 1 && row >= kAlignedRow) columns.align = alignment_frame();
+    if (vec_ > 1 && row >= kAlignedRow && columns.dims.size() == 1)
+      columns.align = alignment_frame();
   }
 
   // --- Folded dims innermost ---------------------------------------------------------------------
@@ -187,12 +218,24 @@ class Chooser {
     bool aligned = starts_are_aligned();
     if (!aligned && n < kAlignedRow) vec_ = 1;
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
-    std::int64_t capacity = std::int64_t{p_.target.max_threads_per_block} * kMaxElementsPerThread;
+    std::int64_t capacity =
+        std::max(std::int64_t{p_.target.max_threads_per_block}, max_cluster() * kClusterThreads) *
+        kMaxElementsPerThread;
     bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
     std::int64_t rows = expected(extent(kept_));
     if (!keeps && n > 4096 && rows < 2 * p_.target.num_sms) return map_split_rows(row);
     if (n > (keeps ? capacity : 16384)) return map_streaming_rows(row, aligned);
     map_resident_rows(row, aligned);
+  }
+
+  std::int64_t max_cluster() const {
+    return std::min<std::int64_t>(p_.target.max_cluster, kMaxCluster);
+  }
+
+  /// Blocks that share a row: one where a block of a few hundred threads holds it.
+  std::int64_t blocks_of_row(std::int64_t span) const {
+    std::int64_t blocks = pow2_at_least(ceil_div(span, kClusterThreads * kMaxElementsPerThread));
+    return blocks <= max_cluster() ? blocks : 1;
   }
 
   int elements_per_thread(std::int64_t n) const {
@@ -203,19 +246,22 @@ class Chooser {
     m_.form = Form::Resident;
     std::int64_t n = expected_at_least_1(row);
     std::int64_t span = aligned ? n : n + vec_ - 1;  // with a head that starts early
+    std::int64_t blocks = blocks_of_row(span);
     std::int64_t wanted = std::max<std::int64_t>(elements_per_thread(n), vec_);
-    std::int64_t lanes = std::min<std::int64_t>(pow2_at_least(ceil_div(span, wanted)),
-                                                p_.target.max_threads_per_block);
-    std::int64_t regs = ceil_div(span, lanes * vec_);
+    std::int64_t lanes = blocks > 1 ? kClusterThreads
+                                    : std::min<std::int64_t>(pow2_at_least(ceil_div(span, wanted)),
+                                                             p_.target.max_threads_per_block);
+    std::int64_t regs = ceil_div(span, blocks * lanes * vec_);
+    m_.cluster = static_cast<int>(blocks);
     std::int64_t rows = std::max<std::int64_t>(1, kRowThreads / lanes);
     m_.threads = static_cast<int>(lanes * rows);
     Axis columns = axis(with_inner_last(folded_),
-                        {digit(DigitKind::Reg, regs), digit(DigitKind::Thread, lanes),
-                         digit(DigitKind::Vec, vec_)});
+                        {digit(DigitKind::Reg, regs), digit(DigitKind::Cta, blocks),
+                         digit(DigitKind::Thread, lanes), digit(DigitKind::Vec, vec_)});
     if (!aligned) align(columns, n);
     m_.layout.axes = {rows_axis(rows, lanes), columns};
     if (!row.constant())
-      m_.limits.push_back({row + (aligned ? 0 : vec_ - 1), lanes * regs * vec_,
+      m_.limits.push_back({row + (aligned ? 0 : vec_ - 1), blocks * lanes * regs * vec_,
                            "a row in the registers of a block"});
   }
 
@@ -225,38 +271,41 @@ class Chooser {
                         digit(DigitKind::Thread, rows, stride)});
   }
 
+  std::int64_t unroll_rows() const { return std::max(1, kLoopElements / vec_); }
+
   void map_streaming_rows(const Index &row, bool aligned) {
     m_.form = Form::Streaming;
     std::int64_t threads = expected(row) > 65536 ? 1024 : 256;
     m_.threads = static_cast<int>(threads);
-    std::int64_t step = threads * vec_ * kUnroll;
+    std::int64_t step = threads * vec_ * unroll_rows();
     Index span = aligned ? row : row + vec_ - 1;
-    Axis columns = axis(
-        with_inner_last(folded_),
-        {digit(DigitKind::Loop, ceildiv(span, step), 1, kRowLoop), digit(DigitKind::Reg, kUnroll),
-         digit(DigitKind::Thread, threads), digit(DigitKind::Vec, vec_)});
+    Axis columns = axis(with_inner_last(folded_),
+                        {digit(DigitKind::Loop, ceildiv(span, step), 1, kRowLoop),
+                         digit(DigitKind::Reg, unroll_rows()), digit(DigitKind::Thread, threads),
+                         digit(DigitKind::Vec, vec_)});
     if (!aligned) align(columns, expected(row));
     m_.layout.axes = {rows_axis(1, 1), columns};
   }
 
   void map_split_rows(const Index &row) {
-    std::int64_t threads = kFlatThreads, step = threads * vec_ * kUnroll;
-    if (!starts_are_aligned()) vec_ = 1, step = threads * kUnroll;
+    bool aligned = starts_are_aligned();
+    std::int64_t threads = kFlatThreads, step = threads * vec_ * unroll_rows();
+    Index span = aligned ? row : row + vec_ - 1;
     std::int64_t rows = expected_at_least_1(extent(kept_));
     std::int64_t useful = ceil_div(expected_at_least_1(row), step);
     std::int64_t parts = std::clamp<std::int64_t>(p_.target.num_sms * 8 / rows, 1, useful);
-    Index count = ceildiv(row, parts * step);
+    Index count = ceildiv(span, parts * step);
     Index grid_rows = extent(kept_);
     Axis columns = axis(with_inner_last(folded_),
                         {digit(DigitKind::Grid, parts), digit(DigitKind::Loop, count, 1, kRowLoop),
-                         digit(DigitKind::Reg, kUnroll), digit(DigitKind::Thread, threads),
+                         digit(DigitKind::Reg, unroll_rows()), digit(DigitKind::Thread, threads),
                          digit(DigitKind::Vec, vec_)});
+    if (!aligned) align(columns, expected(row));
     m_.layout.axes = {axis(kept_, {digit(DigitKind::Grid, grid_rows, parts)}), columns};
     finish_split(threads, parts, grid_rows, m_.layout.axes[0], threads, 1);
   }
 
   // --- Folded dims outside a kept innermost one
-  // ---------------------------------------------------
 
   void map_columns() {
     vec_ = std::min(vec_, dividing_vector());

@@ -25,6 +25,7 @@ struct Mapping {
   Form form = Form::Flat;
   int threads = 256;
   int cluster = 1;
+  int resident = 0;
   Layout layout;  // of the body
   Layout finish;  // Split: of the last block
   DimId split = kNone,

@@ -4,6 +4,8 @@
 #include "passes/passes.h"
 #include "passes/plan_graph.h"
 #include "passes/schedule/kernel_builder.h"
+#include "passes/schedule/split_kernel.h"
+#include "passes/schedule/tolerance.h"
 
 #include <algorithm>
 
@@ -15,12 +17,16 @@ class Scheduler {
  public:
   Scheduler(const GraphData &graph, const Plan &plan, const Target &target,
             const LowerOptions &options)
-      : g_(graph), plan_(plan), target_(target), options_(options) {}
+      : g_(graph),
+        plan_(plan),
+        target_(target),
+        options_(options),
+        approximable_(approximable(graph)) {}
 
   Program run() {
     program_.name = g_.name;
     program_.symbols = g_.symbols;
-    program_.plan = plan_;
+    program_.plan.decisions = plan_.decisions;
     add_arguments();
     for (const PlanStep &step : plan_.steps) {
       if (step.is_extern)
@@ -36,6 +42,7 @@ class Scheduler {
   const Plan &plan_;
   const Target &target_;
   const LowerOptions &options_;
+  std::vector<bool> approximable_;
   Program program_;
   // By memory root: a reshape lies where its operand lies.
   std::map<NodeId, Binding> places_;
@@ -119,17 +126,37 @@ class Scheduler {
     FUSE_CHECK(false, "an argument of no kind");
   }
 
+  /// Whether there is nothing to write: some extent of every stored value is 0.
+  bool is_empty(const PlannedKernel &planned) const {
+    return std::all_of(planned.stores.begin(), planned.stores.end(),
+                       [&](NodeId id) { return num_elements(g_.shape(id)) == Dim(0); });
+  }
+
   void add_kernel(const PlannedKernel &planned) {
+    if (is_empty(planned)) {
+      for (NodeId id : planned.stores) written_places(id);
+      return;
+    }
     std::string reason;
     std::optional<BuiltKernel> built =
-        build_kernel(g_, planned, memory_of(planned), target_, options_, &reason);
-    FUSE_CHECK(built, "kernel {} cannot be scheduled: {}", planned.name, reason);
+        build_kernel(g_, planned, memory_of(planned), target_, options_, approximable_, &reason);
+    if (!built) return add_pieces(planned, reason);
+    program_.plan.steps.push_back({false, program_.plan.kernels.size(), kNoNode});
+    program_.plan.kernels.push_back(planned);
     Step step;
     step.kernel = program_.kernels.size();
     for (const KernelArgument &a : built->arguments) step.bindings.push_back(bind(a));
     program_.kernels.push_back(std::move(built->kernel));
     program_.steps.push_back(std::move(step));
     program_.limits.insert(program_.limits.end(), built->limits.begin(), built->limits.end());
+  }
+
+  void add_pieces(const PlannedKernel &planned, const std::string &reason) {
+    std::vector<PlannedKernel> pieces = split_kernel(g_, planned);
+    FUSE_CHECK(!pieces.empty(), "kernel {} cannot be scheduled: {}", planned.name, reason);
+    program_.plan.decisions.push_back(
+        {"kernel " + planned.name, std::to_string(pieces.size()) + " kernels", reason, 0});
+    for (const PlannedKernel &piece : pieces) add_kernel(piece);
   }
 
   std::vector<NodeId> results_of(NodeId id) const {
@@ -142,6 +169,7 @@ class Scheduler {
   }
 
   void add_extern(NodeId id) {
+    program_.plan.steps.push_back({true, 0, id});
     const auto &attr = g_.attr<ExternAttr>(id);
     Step step;
     step.is_extern = true;

@@ -68,6 +68,12 @@ TEST(SimplifyJoin, Pads) {
             "pad{1,0|0,2}(0, 1)");
 }
 
+TEST(SimplifyJoin, PadOfNoElementsIsAConstant) {
+  auto padded = [](auto &, Value x, Value) { return pad(x, {1, 1}, {0, 1}, 2.5); };
+  EXPECT_EQ(simplified(padded, f32, {2, 0}), "2.5");
+  EXPECT_EQ(simplified(padded, f32, {2, 1}), "pad{1,1|0,1}(x, 2.5)");
+}
+
 TEST(SimplifyJoin, SumOfPadsSideBySideIsAConcat) {
   // Adding 0 turns -0 into 0, as the pads' zeros did.
   EXPECT_EQ(simplified([](auto &, Value x, Value y) {

@@ -43,6 +43,20 @@ TEST(SimplifyReduce, OtherReductionsOfReductionsStay) {
             "max{0}(min{1}(x))");
 }
 
+TEST(SimplifyReduce, EqualElementsAreFoldedOnce) {
+  auto rows = [](Value v) { return broadcast(v, {5, 4, 6}); };
+  EXPECT_EQ(simplified([&](auto &, Value x, Value) { return sum(rows(x), {0}); }, i32),
+            "mul(x, 5)");
+  EXPECT_EQ(simplified([&](auto &, Value x, Value) { return sum(rows(x), {0, 1}, true); }, i8),
+            "mul(sum{1}(reshape[1, 4, 6](x)), 5)");
+  EXPECT_EQ(simplified([&](auto &, Value x, Value) { return reduce_max(rows(x), {0}); }), "x");
+  EXPECT_EQ(simplified([&](auto &, Value x, Value) { return all(rows(x), {0}); }, boolean), "x");
+  EXPECT_EQ(simplified([&](auto &, Value x, Value) { return sum(rows(x), {0}); }),
+            "sum{0}(broadcast[5, 4, 6](x))");
+  EXPECT_EQ(simplified([&](auto &, Value x, Value) { return sum(rows(x), {1}); }, i32),
+            "sum{1}(broadcast[5, 4, 6](x))");
+}
+
 TEST(SimplifyReduce, SharedInnerResultsAreNotComputedTwice) {
   Graph g("test");
   Value x = g.input("x", f32, {4, 6});

@@ -1,6 +1,8 @@
 // Broken graphs, made behind the builders' back: each invariant is named when it fails.
 #include "ir/verify_graph.h"
 
+#include "ir/build.h"
+#include "ir/float_bits.h"
 #include "ir/graph_data.h"
 
 #include <gmock/gmock.h>
@@ -34,6 +36,15 @@ TEST_F(VerifyGraph, AcceptsWhatBuildersMake) {
   graph.output("a", reduce_max(slice(pad(v, {0, 1}, {2, 0}), 1, 1, 6, 2), {0}));
   graph.output("b", gather(concat({v, v}, 0), graph.iota(i32, {2, 2}, 1), 1));
   graph.output("c", select(m[1] < 0.5, m[1], 0.1));
+  verify(graph);
+}
+
+TEST_F(VerifyGraph, LiteralsAmongConstants) {
+  // The literal is an f32, the constant a bf16: the operation is a bf16 one.
+  NodeId parts[] = {build_constant(g, float_literal(f32, 0.1), {}),
+                    build_constant(g, float_literal(bf16, 2), {})};
+  NodeId sum = build_elementwise(g, Op::Add, parts);
+  EXPECT_EQ(g.dtype(sum), bf16);
   verify(graph);
 }
 

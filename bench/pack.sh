@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Packs what a GPU machine without LLVM and without this source tree needs into .carry/: the
+# library, the tools and the tests that can use a GPU, stripped, and the programs they read.
+#
+#   bench/pack.sh [BUILD]      BUILD: a finished build, by default build/release
+#
+# There, bench/gpu_check.sh runs it all; a copy of it stands in .carry/ too.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=${1:-build/release}
+carry=.carry
+limit_mib=60
+
+say() { printf 'pack.sh: %s\n' "$*"; }
+
+[ -e "$build/lib/libfusejit.so.0" ] || {
+  say "$build/lib/libfusejit.so.0 is missing: build first"
+  exit 1
+}
+
+# Test programs with a test under a label that a GPU runs.
+gpu_tests() {
+  ctest --test-dir "$build" -N -L '^(gpu|run|kernels|cases)$' --show-only=json-v1 2>/dev/null |
+    python3 -c '
+import json, os, sys
+paths = {t["command"][0] for t in json.load(sys.stdin).get("tests", []) if t.get("command")}
+here = os.path.realpath(sys.argv[1])
+print("\n".join(sorted(os.path.basename(p) for p in paths if os.path.dirname(p) == here)))' \
+      "$build/bin"
+}
+
+rm -rf "$carry"
+mkdir -p "$carry/bin" "$carry/lib" "$carry/bench"
+strip -o "$carry/lib/libfusejit.so.0" "$build/lib/libfusejit.so.0"
+tests=$(gpu_tests)
+for name in fuse-opt fuse-bench $tests; do
+  if [ -x "$build/bin/$name" ]; then
+    strip -o "$carry/bin/$name" "$build/bin/$name"
+  else
+    say "warning: $name is not built and stays out"
+  fi
+done
+printf '%s\n' "$tests" >"$carry/tests.txt"
+
+cp -r bench/suite bench/gpu_check.sh "$carry/bench/"
+for folder in tests/golden tests/run tests/cases tests/kernels examples; do
+  [ -d "$folder" ] || continue
+  find "$folder" \( -name '*.fuse' -o -name '*.kernel' -o -name '*.npy' \) \
+    -exec cp --parents -t "$carry" {} +
+done
+git rev-parse HEAD >"$carry/commit.txt"
+
+size_mib=$(du -sm "$carry" | cut -f1)
+say "$carry holds $size_mib MiB: $(find "$carry/bin" -type f -printf '%f ' | sort)"
+if [ "$size_mib" -ge "$limit_mib" ]; then
+  say "that is not under $limit_mib MiB"
+  exit 1
+fi

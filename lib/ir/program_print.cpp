@@ -1,0 +1,113 @@
+// Program -> text: declarations, the kernels in their own format, steps, and what was planned.
+//
+// Memory is named by its kind and position, as steps bind it: `input 0`, `workspace 2`.
+#include "ir/format.h"
+#include "ir/lexer.h"
+#include "ir/literal_text.h"
+#include "ir/program_text.h"
+
+#include <bit>
+
+namespace fuse {
+
+namespace {
+
+std::string_view to_string(Binding::Kind kind) {
+  switch (kind) {
+    case Binding::Kind::Input: return "input";
+    case Binding::Kind::Output: return "output";
+    case Binding::Kind::Workspace: return "workspace";
+  }
+  return "";
+}
+
+/// An index of symbols alone has no other names.
+std::string to_string(const Index &index) {
+  return fuse::to_string(index, [](const Atom &) { return std::string(); });
+}
+
+std::string to_string(double seconds) {
+  return fuse::to_string(Literal{DType::F64, std::bit_cast<std::uint64_t>(seconds)});
+}
+
+std::string indented(const std::string &text) {
+  std::string result;
+  std::size_t start = 0;
+  while (start < text.size()) {
+    std::size_t end = text.find('\n', start) + 1;
+    append(result, "  {}", std::string_view(text).substr(start, end - start));
+    start = end;
+  }
+  return result;
+}
+
+class Printer {
+ public:
+  explicit Printer(const Program &program) : p_(program) {}
+
+  std::string print() {
+    append(out_, "program @{} {{\n", p_.name);
+    for (const Symbol &s : p_.symbols)
+      append(out_, "  symbol {} min={} max={} divisor={}\n", s.name, s.bounds.min, s.bounds.max,
+             s.bounds.divisor);
+    for (const Argument &a : p_.inputs) print_argument("input", a);
+    for (const Argument &a : p_.outputs) print_argument("output", a);
+    for (const WorkspaceBuffer &w : p_.workspace)
+      append(out_, "  workspace {}{}\n", to_string(w.bytes), w.counter ? " counter" : "");
+    for (const Limit &l : p_.limits)
+      append(out_, "  limit {} <= {} {}\n", to_string(l.value), l.max, quoted(l.why));
+    for (const Kernel &k : p_.kernels) out_ += indented(fuse::to_string(k));
+    for (const Step &s : p_.steps) s.is_extern ? print_call(s) : print_launch(s);
+    for (const PlannedKernel &k : p_.plan.kernels)
+      append(out_, "  planned {} {} {}\n", quoted(k.name), to_string(k.seconds), quoted(k.bound));
+    for (const Decision &d : p_.plan.decisions)
+      append(out_, "  decision {} {} {} {}\n", quoted(d.about), quoted(d.chosen), quoted(d.why),
+             to_string(d.gain_seconds));
+    return out_ + "}\n";
+  }
+
+ private:
+  void print_argument(std::string_view kind, const Argument &a) {
+    append(out_, "  {} %{}: {}{} align {}{}{}\n", kind, a.name, fuse::to_string(a.dtype),
+           fuse::to_string(a.shape), a.alignment, a.is_scalar ? " scalar" : "",
+           a.strided ? " strided" : "");
+  }
+
+  void print_binding(const Binding &b) { append(out_, "{} {}", to_string(b.kind), b.index); }
+
+  void print_launch(const Step &s) {
+    append(out_, "  launch {} (", s.kernel);
+    for (std::size_t i = 0; i < s.bindings.size(); ++i) {
+      if (i) out_ += ", ";
+      print_binding(s.bindings[i]);
+    }
+    out_ += ")\n";
+  }
+
+  void print_operands(const Step &s, std::size_t begin, std::size_t end) {
+    out_ += "(";
+    for (std::size_t i = begin; i < end; ++i) {
+      if (i > begin) out_ += ", ";
+      print_binding(s.bindings[i]);
+      append(out_, ": {}{}", fuse::to_string(s.dtypes[i]), fuse::to_string(s.shapes[i]));
+    }
+    out_ += ")";
+  }
+
+  void print_call(const Step &s) {
+    append(out_, "  call {} ", quoted(s.extern_name));
+    print_operands(s, 0, s.num_operands);
+    out_ += " -> ";
+    print_operands(s, s.num_operands, s.bindings.size());
+    out_ += "\n";
+  }
+
+  const Program &p_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string to_string(const Program &program) { return Printer(program).print(); }
+
+}  // namespace fuse

@@ -1,0 +1,93 @@
+// The key and the look-up of plans.
+#include "runtime/plan_cache.h"
+
+#include "ir/env.h"
+#include "ir/format.h"
+#include "ir/log.h"
+#include "ir/program_text.h"
+#include "runtime/build_id.h"
+
+namespace fuse {
+
+namespace {
+
+/// Node numbers stand in decisions and in the names of buffers, so every value has its own in the
+/// text; '#' keeps them apart from names of the user.
+std::string numbered_text(const Graph &graph) {
+  Graph copy = graph.clone();
+  GraphData &g = copy.data();
+  for (NodeId id = 0; id < g.size(); ++id)
+    if (g.node(id).op != Op::Input) g.names.try_emplace(id, "#" + std::to_string(id));
+  std::string text = to_string(copy) + "kept";
+  for (const auto &[id, kept] : g.keep_marks) append(text, " {}:{}", id, kept);
+  return text;
+}
+
+// The bindings below name every field: a new one does not compile before it is in the key.
+
+std::string text_of(const Target &target) {
+  const auto &[name, sm, ptx, measured, num_sms, clock_hz, hbm_bytes, l2_bytes, l2_capacity,
+               launch_seconds, fma_per_clock, f64_per_clock, int_per_clock, mufu_per_clock,
+               lsu_per_clock, issue_per_clock, max_threads_per_sm, max_blocks_per_sm,
+               max_threads_per_block, registers_per_sm, max_registers, shared_per_sm,
+               shared_per_block, max_cluster, parameter_bytes, block_latency_seconds,
+               barrier_seconds, cluster_seconds] = target;
+  std::string text = fmt::format("target {} sm_{} ptx {} {}", name, sm, ptx, measured);
+  for (double number : {clock_hz, hbm_bytes, l2_bytes, launch_seconds, fma_per_clock, f64_per_clock,
+                        int_per_clock, mufu_per_clock, lsu_per_clock, issue_per_clock,
+                        block_latency_seconds, barrier_seconds, cluster_seconds})
+    append(text, " {}", number);
+  for (std::int64_t number : std::initializer_list<std::int64_t>{
+           num_sms, l2_capacity, max_threads_per_sm, max_blocks_per_sm, max_threads_per_block,
+           registers_per_sm, max_registers, shared_per_sm, shared_per_block, max_cluster,
+           parameter_bytes})
+    append(text, " {}", number);
+  return text + "\n";
+}
+
+std::string text_of(const std::vector<ArgumentClass> &classes) {
+  std::string text;
+  for (const auto &[strided, alignment] : classes)
+    append(text, " {}{}", strided ? "strided " : "", alignment);
+  return text;
+}
+
+std::string text_of(const LowerOptions &options) {
+  const auto &[strict, batch_invariant, inputs, outputs, sizes] = options;
+  std::string text = fmt::format("strict {} batch_invariant {}\n", strict, batch_invariant);
+  append(text, "inputs{}\noutputs{}\nsizes", text_of(inputs), text_of(outputs));
+  for (const auto &[name, size] : sizes) append(text, " {}={}", name, size);
+  return text + "\n";
+}
+
+/// The program of an entry, if it is one.
+std::optional<Program> read(DiskCache &cache, const std::string &key) {
+  std::optional<std::string> text = cache.load(key);
+  if (!text) return {};
+  try {
+    return parse_program(*text, "<cache>");
+  } catch (const Error &e) {
+    log(LogLevel::Warning, "a cached program is planned again: {}", e.what());
+    return {};
+  }
+}
+
+}  // namespace
+
+std::string plan_key(const Graph &graph, const Target &target, const LowerOptions &options) {
+  std::string key = "plan " + library_build() + "\nwithout";
+  for (const std::string &pass : environment().disable) key += " " + pass;
+  return key + "\n" + text_of(target) + text_of(options) + numbered_text(graph);
+}
+
+Lowered lower_cached(const Graph &graph, const Target &target, const LowerOptions &options,
+                     DiskCache &cache) {
+  if (dumps("graph") || dumps("plan")) return lower(graph, target, options);
+  std::string key = plan_key(graph, target, options);
+  if (std::optional<Program> program = read(cache, key)) return {std::move(*program), true};
+  Program program = lower(graph, target, options);
+  cache.store(key, to_string(program));
+  return program;
+}
+
+}  // namespace fuse

@@ -1,0 +1,60 @@
+// Random graphs through the whole road. FUSE_PROPERTY_GRAPHS is the number of graphs a shard tries,
+// FUSE_PROPERTY_FIRST the first seed, for longer searches.
+#include "property/properties.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+namespace fuse {
+namespace {
+
+std::uint64_t setting(const char *name, std::uint64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+/// Tries graphs of seeds; reports each kind of fault once, with the smallest graph that shows it.
+void try_graphs(int shard, std::uint64_t graphs, const RandomGraphOptions &options,
+                const Property &property) {
+  graphs = setting("FUSE_PROPERTY_GRAPHS", graphs);
+  std::uint64_t first = setting("FUSE_PROPERTY_FIRST", 0) + std::uint64_t(shard) * graphs;
+  for (std::uint64_t seed = first; seed < first + graphs; ++seed) {
+    Entropy entropy(seed);
+    std::string fault = check(random_graph(entropy, options), property);
+    if (!fault.empty()) ADD_FAILURE() << "seed " << seed << ": " << fault;
+  }
+}
+
+/// Few dims, most of them long, many reductions: what row and column kernels are made of.
+RandomGraphOptions rows() {
+  RandomGraphOptions options;
+  options.operations = 10;
+  options.max_elements = 20000;
+  options.reductions = 4;
+  options.views = 2;
+  options.extents = {1, 2, 3, 511, 512, 1000, 1021, 2048, 4096, 4100};
+  options.symbol_values = {2, 5, 511, 1024, 1999, 4097};
+  options.max_rank = 2;
+  options.dtypes = {DType::F32, DType::F32, DType::BF16, DType::BF16, DType::F16, DType::I32};
+  return options;
+}
+
+class Pipeline : public testing::TestWithParam<int> {};
+
+TEST_P(Pipeline, PassesKeepMeaning) { try_graphs(GetParam(), 60, {}, passes_keep_meaning); }
+TEST_P(Pipeline, TextsReadBack) { try_graphs(GetParam(), 60, {}, texts_read_back); }
+TEST_P(Pipeline, KernelsCompute) { try_graphs(GetParam(), 12, {}, kernels_compute); }
+TEST_P(Pipeline, KernelsComputeStrictly) {
+  try_graphs(GetParam(), 8, {}, kernels_compute_strictly);
+}
+TEST_P(Pipeline, LaunchesCompute) { try_graphs(GetParam(), 12, {}, launches_compute); }
+TEST_P(Pipeline, RowsReadBack) { try_graphs(GetParam(), 30, rows(), texts_read_back); }
+TEST_P(Pipeline, RowsCompute) { try_graphs(GetParam(), 8, rows(), kernels_compute); }
+TEST_P(Pipeline, RowsLaunch) { try_graphs(GetParam(), 8, rows(), launches_compute); }
+
+INSTANTIATE_TEST_SUITE_P(Shards, Pipeline, testing::Range(0, 4));
+
+}  // namespace
+}  // namespace fuse

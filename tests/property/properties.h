@@ -1,0 +1,23 @@
+// What must hold of every graph. Each gives "" or what is wrong; an Error that is thrown on the way
+// is wrong too. Tests try them on seeds, fuzz targets on bytes.
+#pragma once
+
+#include "property/shrink.h"
+
+namespace fuse {
+
+/// Every graph pass keeps the meaning, and simplify finds nothing in its own result.
+std::string passes_keep_meaning(const RandomGraph &random);
+
+/// Texts of the graph and of its kernels read back equal; plan and kernels verify.
+std::string texts_read_back(const RandomGraph &random);
+
+/// Interpreter and host executor compute what the evaluator accepts, with the same bits where no
+/// inexact function is involved, in any order of threads.
+std::string kernels_compute(const RandomGraph &random);
+std::string kernels_compute_strictly(const RandomGraph &random);
+
+/// Executable::launch on strided and misaligned memory, as the evaluator wants it.
+std::string launches_compute(const RandomGraph &random);
+
+}  // namespace fuse

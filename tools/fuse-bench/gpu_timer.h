@@ -1,0 +1,36 @@
+// Times of work on the GPU, and the copy bandwidth that they are set beside.
+#pragma once
+
+#include "runtime/driver.h"
+
+#include <fuse/buffer.h>
+
+#include <functional>
+
+namespace fuse::bench {
+
+/// Uses the default stream of the current context.
+class GpuTimer {
+ public:
+  /// `runs` timed runs each, after warm-up.
+  GpuTimer(int device, int runs);
+  ~GpuTimer();
+  GpuTimer(const GpuTimer &) = delete;
+  GpuTimer &operator=(const GpuTimer &) = delete;
+
+  /// Median microseconds of the work, which is enqueued and not waited for. Before each run the L2
+  /// cache is overwritten.
+  double median_us(const std::function<void()> &work) const;
+
+  /// Bytes read and written per second by a device-to-device copy of 2 GiB.
+  double copy_bandwidth() const;
+
+ private:
+  void flush() const;
+
+  int runs_;
+  DeviceBuffer flushed_;
+  cuda::CUevent start_ = nullptr, end_ = nullptr;
+};
+
+}  // namespace fuse::bench

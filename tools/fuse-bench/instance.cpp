@@ -1,0 +1,174 @@
+// Compilation, memory and launches of a row.
+#include "instance.h"
+
+#include "codegen/codegen.h"
+#include "ir/float_bits.h"
+#include "ir/format.h"
+#include "passes/passes.h"
+#include "runtime/kernel_program.h"
+#include "runtime/module.h"
+#include "runtime/worker.h"
+
+#include <chrono>
+#include <cstring>
+#include <random>
+
+namespace fuse::bench {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+cuda::CUdeviceptr at(const DeviceBuffer &buffer, std::size_t offset = 0) {
+  return reinterpret_cast<cuda::CUdeviceptr>(buffer.data()) + offset;
+}
+
+/// Doubles the part of the buffer that is filled until it is full.
+void repeat(const DeviceBuffer &buffer, std::size_t filled) {
+  while (filled < buffer.size()) {
+    std::size_t bytes = std::min(filled, buffer.size() - filled);
+    if (buffer.on_host())
+      std::memcpy(static_cast<char *>(buffer.data()) + filled, buffer.data(), bytes);
+    else
+      FUSE_CUDA(cuMemcpyDtoDAsync, at(buffer, filled), at(buffer), bytes, nullptr);
+    filled += bytes;
+  }
+}
+
+void fill_with_ones(const DeviceBuffer &buffer) {
+  if (buffer.on_host())
+    std::memset(buffer.data(), 0xFF, buffer.size());
+  else
+    FUSE_CUDA(cuMemsetD8Async, at(buffer), 0xFF, buffer.size(), nullptr);
+}
+
+Tensor random_tensor(DType type, const std::vector<std::int64_t> &shape, int limit,
+                     std::mt19937_64 &random) {
+  Tensor tensor(type, shape);
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    double unit = static_cast<double>(random() >> 11) * 0x1p-53;
+    Literal literal = is_float(type) ? float_literal(type, 4 * unit - 2)
+                                     : int_literal(type, static_cast<int>(unit * limit));
+    tensor.set_bits(i, literal.bits);
+  }
+  return tensor;
+}
+
+/// What is drawn at random: a small tensor whole, of a large one some elements to repeat.
+std::vector<std::int64_t> drawn_shape(std::vector<std::int64_t> shape) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 22;
+  return count_elements(shape) <= kMost ? std::move(shape) : std::vector<std::int64_t>{kMost};
+}
+
+Executable compile_source(const Source &source, Executor executor) {
+  CompileOptions options;
+  options.executor = executor;
+  return source.graph ? compile(*source.graph, options)
+                      : compile_kernel(parse_kernel(source.kernel), options);
+}
+
+}  // namespace
+
+Source::Source(const Row &row, const Bindings &sizes) {
+  std::string text = read_file(row.path);
+  if (row.is_kernel()) {
+    kernel = std::move(text);
+    symbols = sizes;
+  } else {
+    graph = parse(with_sizes(text, sizes), row.path);
+  }
+}
+
+CompileTimes time_compilation(const Source &source, int device) {
+  Target target = target_of(device);
+  CompileTimes times;
+  auto start = Clock::now();
+  Program program =
+      source.graph ? lower(*source.graph, target, {}) : program_of(parse_kernel(source.kernel));
+  times.lower = milliseconds_since(start);
+  std::vector<const Kernel *> kernels;
+  for (const Kernel &k : program.kernels) kernels.push_back(&k);
+  start = Clock::now();
+  std::string ptx;
+  run_on_worker([&] { ptx = emit_ptx(kernels, target); });
+  times.emit = milliseconds_since(start);
+  start = Clock::now();
+  assemble(ptx, target.sm);
+  times.assemble = milliseconds_since(start);
+  return times;
+}
+
+Instance::Instance(const Source &source, Executor executor)
+    : symbols_(source.symbols), executable_(compile_source(source, executor)) {}
+
+std::int64_t Instance::ideal_bytes() const {
+  std::int64_t total = 0;
+  for (const auto &arguments : {executable_.inputs(), executable_.outputs()})
+    for (const ArgumentInfo &a : arguments)
+      if (!a.is_scalar)
+        total += count_elements(shape_of(a)) * static_cast<std::int64_t>(size_of(a.dtype));
+  return total;
+}
+
+std::vector<Tensor> Instance::random_inputs(std::uint64_t seed, int index_limit) const {
+  std::mt19937_64 random(seed);
+  std::vector<Tensor> tensors;
+  for (const ArgumentInfo &info : executable_.inputs())
+    tensors.push_back(random_tensor(info.dtype, drawn_shape(shape_of(info)), index_limit, random));
+  return tensors;
+}
+
+DeviceBuffer Instance::allocate(std::size_t bytes) const {
+  return executable_.executor() == "host" ? DeviceBuffer::host(bytes) : DeviceBuffer::device(bytes);
+}
+
+void Instance::set_input(const ArgumentInfo &info, const Tensor &tensor) {
+  if (info.is_scalar) {
+    scalars_.push_back(tensor);
+    arguments_.push_back(scalars_.back().bytes.data());
+    return;
+  }
+  auto elements = static_cast<std::size_t>(count_elements(shape_of(info)));
+  DeviceBuffer buffer = allocate(elements * size_of(info.dtype));
+  std::size_t given = std::min(tensor.bytes.size(), buffer.size());
+  buffer.copy_from_host(tensor.bytes.data(), given);
+  repeat(buffer, given);
+  arguments_.push_back(buffer.data());
+  buffers_.push_back(std::move(buffer));
+}
+
+void Instance::add_output(const ArgumentInfo &info) {
+  auto elements = static_cast<std::size_t>(count_elements(shape_of(info)));
+  DeviceBuffer buffer = allocate(elements * size_of(info.dtype));
+  fill_with_ones(buffer);
+  arguments_.push_back(buffer.data());
+  buffers_.push_back(std::move(buffer));
+}
+
+void Instance::set_arguments(const std::vector<Tensor> &inputs) {
+  std::vector<ArgumentInfo> infos = executable_.inputs();
+  scalars_.reserve(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) set_input(infos[i], inputs[i]);
+  for (const ArgumentInfo &info : executable_.outputs()) add_output(info);
+  launcher_ = executable_.bind(Dims(symbols_));
+}
+
+void Instance::run() const { (*launcher_)(nullptr, arguments_.data(), arguments_.size()); }
+
+std::vector<Tensor> Instance::outputs() const {
+  std::vector<Tensor> tensors;
+  std::vector<ArgumentInfo> infos = executable_.outputs();
+  std::size_t first = buffers_.size() - infos.size();
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    Tensor tensor(infos[i].dtype, shape_of(infos[i]));
+    buffers_[first + i].copy_to_host(tensor.bytes.data(), tensor.bytes.size());
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+}  // namespace fuse::bench

@@ -1,0 +1,67 @@
+// A row for one set of sizes: compiled, and with its arguments in memory.
+#pragma once
+
+#include "ir/tensor.h"
+#include "suite.h"
+
+#include <fuse/compile.h>
+
+#include <optional>
+
+namespace fuse::bench {
+
+/// Milliseconds of the stages, caches off: planning and scheduling, PTX, machine code.
+struct CompileTimes {
+  double lower = 0, emit = 0, assemble = 0;
+  double total() const { return lower + emit + assemble; }
+};
+
+/// The program of a row for one set of sizes: a graph with static extents, or the text of a kernel.
+struct Source {
+  Source(const Row &row, const Bindings &sizes);
+
+  std::optional<Graph> graph;
+  std::string kernel;
+  Bindings symbols;  // values of those that are left
+};
+
+/// Compiles the source for the device and takes the time of each stage.
+CompileTimes time_compilation(const Source &source, int device);
+
+class Instance {
+ public:
+  Instance(const Source &source, Executor executor);
+
+  const Executable &executable() const { return executable_; }
+  const Bindings &symbols() const { return symbols_; }
+
+  std::vector<std::int64_t> shape_of(const ArgumentInfo &info) const {
+    return evaluate(info.shape, symbols_);
+  }
+  /// Bytes of all inputs and outputs, each counted once.
+  std::int64_t ideal_bytes() const;
+
+  /// Fresh random inputs, or of large ones the first elements, as vectors.
+  std::vector<Tensor> random_inputs(std::uint64_t seed, int index_limit) const;
+
+  /// Gives the inputs memory, filled by repeating the tensors, and the outputs memory full of ones
+  /// in every bit.
+  void set_arguments(const std::vector<Tensor> &inputs);
+  void run() const;
+  /// The outputs as they are in memory.
+  std::vector<Tensor> outputs() const;
+
+ private:
+  DeviceBuffer allocate(std::size_t bytes) const;
+  void set_input(const ArgumentInfo &info, const Tensor &tensor);
+  void add_output(const ArgumentInfo &info);
+
+  Bindings symbols_;
+  Executable executable_;
+  std::optional<Launcher> launcher_;
+  std::vector<Tensor> scalars_;  // what arguments_ points to
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<const void *> arguments_;
+};
+
+}  // namespace fuse::bench

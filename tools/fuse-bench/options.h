@@ -1,0 +1,30 @@
+// The command line of fuse-bench as data.
+#pragma once
+
+#include <fuse/compile.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace fuse::bench {
+
+struct Options {
+  std::vector<std::string> filters;  // parts of the names of rows; none: all rows
+  std::string suite = "bench/suite/suite.json";
+  std::string json;  // where results are written too; empty: nowhere
+  Executor on = Executor::Gpu;
+  int runs = 30;
+  bool list = false;
+};
+
+/// A wrong use of the command line: exit code 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Reads the arguments; nothing comes back where help was asked for, which is then printed.
+std::optional<Options> parse_options(int argc, char **argv);
+
+}  // namespace fuse::bench

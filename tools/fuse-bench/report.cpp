@@ -1,0 +1,145 @@
+// The table on stdout, and JSON with the date and the versions of all that took part.
+#include "report.h"
+
+#include "codegen/codegen.h"
+#include "ir/format.h"
+#include "runtime/device.h"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <ctime>
+#include <fstream>
+
+namespace fuse::bench {
+
+namespace {
+
+using nlohmann::json;
+
+std::string first_line(const char *path) {
+  std::string line;
+  std::ifstream file(path);
+  std::getline(file, line);
+  return line;
+}
+
+std::string name_of(int device) {
+  char name[128] = "";
+  FUSE_CUDA(cuDeviceGetName, name, sizeof name, device);
+  return name;
+}
+
+std::string now() {
+  std::time_t time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&time));
+  return text;
+}
+
+double fraction(const Result &result, double copy) {
+  return result.us > 0 && copy > 0 ? static_cast<double>(result.bytes) / copy * 1e6 / result.us : 0;
+}
+
+std::string check_word(const Result &result) {
+  if (result.row.check.empty()) return "-";
+  if (!result.verdict.passed) return "WRONG";
+  return result.row.repeats && result.us > 0 ? "all" : "small";
+}
+
+json json_of(const CompileTimes &times) {
+  return {{"lower_ms", times.lower}, {"emit_ms", times.emit}, {"assemble_ms", times.assemble}};
+}
+
+json json_of(const Result &r, double copy) {
+  json object = {{"name", r.row.name}, {"file", r.row.path}, {"sizes", r.row.sizes}};
+  if (!r.error.empty()) {
+    object["error"] = r.error;
+    return object;
+  }
+  object.update({{"kernels", r.kernels},
+                 {"bytes", r.bytes},
+                 {"predicted_us", r.predicted_us},
+                 {"bound", r.bound},
+                 {"checked", r.verdict.what},
+                 {"correct", r.verdict.passed},
+                 {"mismatch", r.verdict.wrong}});
+  if (r.us > 0)
+    object.update({{"us", r.us},
+                   {"fraction_of_copy", fraction(r, copy)},
+                   {"registers", r.registers},
+                   {"spill_bytes", r.spills},
+                   {"compile_cold", json_of(r.cold)},
+                   {"compile_warm", json_of(r.warm)}});
+  return object;
+}
+
+}  // namespace
+
+Machine describe_machine(int device) {
+  Machine machine;
+  machine.driver = first_line("/sys/module/nvidia/version");
+  if (device < 0) return machine;
+  machine.device = name_of(device);
+  machine.cuda = driver().version;
+  machine.target = target_of(device).name;
+  return machine;
+}
+
+std::string table_head() {
+  std::string text;
+  append(text, "{:<34} {:>9} {:>6} {:>9} {:<7} {:>4} {:>5} {:>3} {:>9} {:>9} {}\n", "row",
+         "time us", "copy %", "predicted", "bound", "regs", "spill", "k", "cold ms", "warm ms",
+         "checked");
+  return text;
+}
+
+std::string table_row(const Result &r, double copy) {
+  std::string text;
+  append(text, "{:<34} ", r.row.name);
+  if (!r.error.empty()) return text + "FAILED: " + r.error + "\n";
+  if (r.us > 0)
+    append(text, "{:>9.1f} {:>6.1f} ", r.us, 100 * fraction(r, copy));
+  else
+    append(text, "{:>9} {:>6} ", "-", "-");
+  append(text, "{:>9.1f} {:<7} {:>4} {:>5} {:>3} {:>9.1f} {:>9.1f} {}\n", r.predicted_us, r.bound,
+         r.registers, r.spills, r.kernels, r.cold.total(), r.warm.total(), check_word(r));
+  if (!r.verdict.passed) text += "    " + r.verdict.wrong + "\n";
+  return text;
+}
+
+std::string table_foot(const Machine &machine, const std::vector<Result> &results) {
+  std::size_t failed = 0, wrong = 0;
+  for (const Result &r : results) {
+    failed += !r.error.empty();
+    wrong += r.error.empty() && !r.verdict.passed;
+  }
+  std::string text;
+  append(text, "{}", machine.device);
+  if (machine.copy() > 0)
+    append(text, ", driver {}, CUDA {}.{}, target {}: copy {:.3f} TB/s before, {:.3f} after",
+           machine.driver, machine.cuda / 1000, machine.cuda % 1000 / 10, machine.target,
+           machine.copy_before * 1e-12, machine.copy_after * 1e-12);
+  append(text, "\n{} rows, {} failed, {} wrong\n", results.size(), failed, wrong);
+  return text;
+}
+
+void write_json(const std::string &path, const Machine &machine,
+                const std::vector<Result> &results) {
+  json rows = json::array();
+  for (const Result &r : results) rows.push_back(json_of(r, machine.copy()));
+  json document = {{"date", now()},
+                   {"fuse", version()},
+                   {"llvm", llvm_version()},
+                   {"device", machine.device},
+                   {"driver", machine.driver},
+                   {"cuda", machine.cuda},
+                   {"target", machine.target},
+                   {"copy_bytes_per_second", {machine.copy_before, machine.copy_after}},
+                   {"rows", rows}};
+  std::ofstream file(path, std::ios::binary);
+  file << document.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
+  if (!file.flush()) throw Error(ErrorCode::Io, "cannot write " + path);
+}
+
+}  // namespace fuse::bench

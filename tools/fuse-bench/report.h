@@ -1,0 +1,34 @@
+// Results for people and for machines.
+#pragma once
+
+#include "measure.h"
+
+#include <string>
+#include <vector>
+
+namespace fuse::bench {
+
+/// The machine and its copy bandwidth, read before and after the rows.
+struct Machine {
+  std::string device = "host";
+  std::string driver;                      // its version, where the system tells
+  int cuda = 0;                            // version of CUDA that the driver takes
+  std::string target;                      // figures that predictions used
+  double copy_before = 0, copy_after = 0;  // bytes per second
+
+  double copy() const { return (copy_before + copy_after) / 2; }
+};
+
+/// The machine of a device; of the host for -1.
+Machine describe_machine(int device);
+
+std::string table_head();
+/// One line, and another with what went wrong.
+std::string table_row(const Result &result, double copy);
+std::string table_foot(const Machine &machine, const std::vector<Result> &results);
+
+/// Writes all of it as JSON. Throws Error{Io}.
+void write_json(const std::string &path, const Machine &machine,
+                const std::vector<Result> &results);
+
+}  // namespace fuse::bench

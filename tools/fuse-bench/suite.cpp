@@ -1,0 +1,91 @@
+// JSON -> rows, and the sizes put into program texts.
+#include "suite.h"
+
+#include <fuse/error.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace fuse::bench {
+
+namespace {
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+Bindings bindings_of(const nlohmann::json &object) {
+  Bindings sizes;
+  for (const auto &[name, value] : object.items()) sizes[name] = value.get<std::int64_t>();
+  return sizes;
+}
+
+Row row_of(const nlohmann::json &object, const std::filesystem::path &folder) {
+  Row row;
+  row.name = object.at("name");
+  row.path = (folder / object.at("file").get<std::string>()).lexically_normal().string();
+  row.sizes = bindings_of(object.at("sizes"));
+  if (object.contains("check")) {
+    row.check = row.sizes;
+    for (const auto &[name, size] : bindings_of(object["check"])) row.check[name] = size;
+  }
+  row.repeats = object.value("repeats", false);
+  row.index_limit = object.value("index_limit", row.index_limit);
+  return row;
+}
+
+}  // namespace
+
+std::string read_file(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || (file.peek(), file.bad())) throw Error(ErrorCode::Io, "cannot read " + path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<Row> read_suite(const std::string &path) {
+  std::string text = read_file(path);
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  try {
+    std::vector<Row> rows;
+    for (const nlohmann::json &object : nlohmann::json::parse(text))
+      rows.push_back(row_of(object, folder));
+    return rows;
+  } catch (const nlohmann::json::exception &e) {
+    throw Error(ErrorCode::Parse, path + ": " + e.what());
+  }
+}
+
+std::vector<Row> select(const std::vector<Row> &rows, const std::vector<std::string> &filters) {
+  std::vector<Row> chosen;
+  for (const Row &row : rows) {
+    auto matches = [&](const std::string &part) { return row.name.find(part) != row.name.npos; };
+    if (filters.empty() || std::any_of(filters.begin(), filters.end(), matches))
+      chosen.push_back(row);
+  }
+  return chosen;
+}
+
+std::string with_sizes(const std::string &text, const Bindings &sizes) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i;
+    while (end < text.size() && is_word(text[end])) ++end;
+    if (end == i) {
+      out += text[i++];
+      continue;
+    }
+    std::string word = text.substr(i, end - i);
+    bool is_name = i > 0 && (text[i - 1] == '%' || text[i - 1] == '@');
+    auto size = is_name ? sizes.end() : sizes.find(word);
+    out += size == sizes.end() ? word : std::to_string(size->second);
+    i = end;
+  }
+  return out;
+}
+
+}  // namespace fuse::bench

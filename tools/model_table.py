@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+"""Compiles recorded models for a target and writes a table of what it took, .md and .json.
+
+    tools/model_table.py graphs.jsonl.gz --measure build/release/bin/measure_model -o bench/results
+
+For models with a forward and a backward graph: each alone, and both as one. PTX is assembled where
+ptxas is found.
+"""
+import argparse
+import datetime
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+import aten2fuse
+from aten.joint import joint_graphs
+from aten.translate import translate
+
+# Kernels for forward and backward as one: a prototype of the planner, and PyTorch's compiler.
+TARGETS = {"llama_big": (24, 33), "gpt2_big": (20, 46), "bert_big": (22, 59), "vit_big": (18, 48),
+           "timm_convnext_tiny": (116, 359), "timm_resnet50": (153, 448)}
+MODELS = [*TARGETS, "mamba_big", "adamw_40"]
+COLUMNS = ["graph", "nodes", "ops", "extern", "kernels", "unfused MB", "fused MB", "predicted us",
+           "plan ms", "schedule ms", "code ms/kernel", "worst ms", "assembled", "spills"]
+
+
+def find_ptxas():
+    return shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+
+
+def assemble(ptxas, ptx):
+    """Kernels that spill, with bytes stored; None where ptxas refuses."""
+    arch = re.search(r"^\.target (\w+)", ptx.read_text(), re.M).group(1)
+    run = subprocess.run([ptxas, "-v", f"-arch={arch}", str(ptx), "-o", "/dev/null"],
+                         capture_output=True, text=True, check=False)
+    if run.returncode:
+        return {"ptxas": run.stderr.strip().splitlines()[0]}
+    spills, kernel = {}, None
+    for line in run.stderr.splitlines():
+        named = re.search(r"Function properties for (\S+)", line)
+        kernel = named.group(1) if named else kernel
+        stored = re.search(r"(\d+) bytes spill stores", line)
+        if stored and int(stored.group(1)):
+            spills[kernel] = int(stored.group(1))
+    return {"ptxas": "yes", "spills": spills}
+
+
+def measure(graph, options, folder):
+    source, ptx = folder / "graph.fuse", folder / "graph.ptx"
+    source.write_text(translate(graph).text())
+    run = subprocess.run([options.measure, options.target, str(source), str(ptx)],
+                         capture_output=True, text=True, check=False)
+    row = {"model": graph["model"], "kind": graph["kind"], "id": graph["id"]}
+    if run.returncode:
+        return {**row, "error": run.stderr.strip() or f"exit code {run.returncode}"}
+    row.update(json.loads(run.stdout))
+    ptxas = find_ptxas()
+    row.update(assemble(ptxas, ptx) if ptxas else {"ptxas": "skipped"})
+    return row
+
+
+def cells(row):
+    if "error" in row:
+        return [row["id"], row["error"]] + [""] * (len(COLUMNS) - 2)
+    spills = row.get("spills")
+    spilled = "" if spills is None else ", ".join(f"{k} {n} B" for k, n in spills.items()) or "none"
+    return [row["id"], row["nodes"], row["operations"], row["externs"], row["kernels"],
+            f"{row['bytes_unfused'] / 1e6:,.0f}", f"{row['bytes_fused'] / 1e6:,.0f}",
+            f"{row['predicted_us']:,.0f}", f"{row['plan_ms']:.0f}", f"{row['schedule_ms']:.0f}",
+            f"{row['code_ms'] / max(1, row['kernels']):.1f}", f"{row['worst_code_ms']:.0f}",
+            row["ptxas"], spilled]
+
+
+def table(columns, rows):
+    lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
+    return lines + ["| " + " | ".join(map(str, r)) + " |" for r in rows]
+
+
+def summary(rows):
+    for model, (prototype, inductor) in TARGETS.items():
+        joint = [r["kernels"] for r in rows if r["model"] == model and r["kind"] == "joint"
+                 and "kernels" in r]
+        if joint:
+            yield [model, sum(joint), prototype, inductor]
+
+
+def report(rows, options):
+    lines = [f"# Recorded models compiled for {options.target}", "",
+             "Made by tools/model_table.py. Bytes unfused: every operation that is no view as a "
+             "kernel of its own. Bytes fused: every buffer of every kernel once. Times are CPU "
+             "milliseconds; code is graph to PTX per kernel, in process; ptxas is not in it.", "",
+             "## Kernels for forward and backward as one", ""]
+    lines += table(["model", "kernels", "prototype plan", "PyTorch's compiler"], summary(rows))
+    lines += ["", "## All graphs", "", *table(COLUMNS, map(cells, rows)), ""]
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("graphs", help="recorded graphs, .jsonl or .jsonl.gz")
+    parser.add_argument("--measure", required=True, help="the measure_model program")
+    parser.add_argument("--target", default="h100")
+    parser.add_argument("--model", action="append", metavar="NAME", help="only this one")
+    parser.add_argument("-o", "--out", type=pathlib.Path, required=True)
+    options = parser.parse_args()
+    graphs = aten2fuse.load(options.graphs)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for model in options.model or MODELS:
+            for graph in [g for g in graphs if g["model"] == model] + joint_graphs(graphs, model):
+                rows.append(measure(graph, options, pathlib.Path(folder)))
+    options.out.mkdir(parents=True, exist_ok=True)
+    name = f"models_{datetime.date.today().isoformat()}"
+    (options.out / f"{name}.json").write_text(json.dumps(rows, indent=1) + "\n")
+    (options.out / f"{name}.md").write_text(report(rows, options))
+
+
+if __name__ == "__main__":
+    main()
