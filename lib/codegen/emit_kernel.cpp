@@ -38,6 +38,9 @@ llvm::Function *Emitter::run() {
 }
 
 void Emitter::declare() {
+  if (kernel_.cluster > 1 && target_.sm < 90)
+    fail(ErrorCode::Unsupported, "kernel {}: clusters of {} blocks need sm_90, not sm_{}",
+         kernel_.name, kernel_.cluster, target_.sm);
   llvm::LLVMContext &context = module_.getContext();
   std::vector<llvm::Type *> types;
   for (const Buffer &buffer : kernel_.buffers)

@@ -102,7 +102,7 @@ std::vector<Op> ops_of(OpKind kind) {
 /// f64 results keep their digits up to a few units more than the f32 ones that they serve.
 double bound_of(Op op, DType type) {
   if (info(op).is(Exact)) return 0;
-  if (type == DType::F64) return 2 * info(op).max_ulp + 1;
+  if (type == DType::F64) return 3 * info(op).max_ulp + 1;
   return is_float16(type) ? 1 : info(op).max_ulp;
 }
 
