@@ -23,6 +23,7 @@ constexpr std::int64_t kClusterThreads = 256;      // of each block where severa
 constexpr std::int64_t kMaxCluster = 8;            // larger ones need an opt-in at launch
 constexpr int kLoopElements = 16;                  // of a thread in an iteration
 constexpr std::int64_t kExchangeBytes = 48 << 10;  // shared memory that needs no opt-in
+constexpr std::int64_t kBaseRegisters = 24;        // of a thread, for addresses and the like
 constexpr int kUnroll = 4;                         // independent loads in flight in a loop
 
 Digit digit(DigitKind kind, Index extent, Index stride = 1, std::string name = {}) {
@@ -359,6 +360,18 @@ class Chooser {
     return axes;
   }
 
+  /// Loads whose elements a thread holds across reductions: those along all dims.
+  std::int64_t kept_values() const {
+    return std::count_if(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
+      return a.stmt->kind == StmtKind::Load && a.dims.size() == p_.domain.dims.size();
+    });
+  }
+
+  std::int64_t free_registers(std::int64_t threads) const {
+    std::int64_t most = p_.target.registers_per_sm / threads;
+    return std::min<std::int64_t>(most, p_.target.max_registers) - kBaseRegisters;
+  }
+
   /// Narrows vectors until the states that warps tell one another fit in shared memory.
   void fit_exchange(std::int64_t threads, std::int64_t times) {
     while (vec_ > 1 && threads * vec_ * p_.reductions.state_bytes * times > kExchangeBytes)
@@ -374,6 +387,8 @@ class Chooser {
     m_.form = Form::Resident;
     while (down > 1 && down / 2 * kUnroll >= n) down /= 2;
     fit_exchange(lanes * down, 1);
+    std::int64_t held = ceil_div(n, down) * kept_values(), registers = free_registers(lanes * down);
+    while (vec_ > 1 && held * vec_ > registers) vec_ /= 2;
     std::int64_t regs = ceil_div(n, down);
     m_.threads = static_cast<int>(lanes * down);
     m_.layout.axes = column_axes(lanes, 1);
