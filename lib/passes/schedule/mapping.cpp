@@ -23,7 +23,6 @@ constexpr std::int64_t kClusterThreads = 256;      // of each block where severa
 constexpr std::int64_t kMaxCluster = 8;            // larger ones need an opt-in at launch
 constexpr int kLoopElements = 16;                  // of a thread in an iteration
 constexpr std::int64_t kExchangeBytes = 48 << 10;  // shared memory that needs no opt-in
-constexpr std::int64_t kBaseRegisters = 24;        // of a thread, for addresses and the like
 constexpr int kUnroll = 4;                         // independent loads in flight in a loop
 
 Digit digit(DigitKind kind, Index extent, Index stride = 1, std::string name = {}) {
@@ -81,7 +80,7 @@ class Chooser {
       for (const Digit &d : a.digits)
         if (d.kind == DigitKind::Reg || d.kind == DigitKind::Vec) elements *= *d.extent.constant();
     std::int64_t spare = m_.form == Form::Resident ? kSpareRegisters : 2 * kSpareRegisters;
-    std::int64_t registers = std::min<std::int64_t>(elements + spare, 255);
+    std::int64_t registers = std::min<std::int64_t>(elements * kept_values() + spare, 255);
     std::int64_t blocks = p_.target.registers_per_sm / (m_.threads * registers);
     m_.resident =
         static_cast<int>(std::clamp<std::int64_t>(blocks, 1, p_.target.max_blocks_per_sm));
@@ -362,14 +361,15 @@ class Chooser {
 
   /// Loads whose elements a thread holds across reductions: those along all dims.
   std::int64_t kept_values() const {
-    return std::count_if(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
+    auto loads = std::count_if(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
       return a.stmt->kind == StmtKind::Load && a.dims.size() == p_.domain.dims.size();
     });
+    return std::max<std::int64_t>(1, loads);
   }
 
   std::int64_t free_registers(std::int64_t threads) const {
     std::int64_t most = p_.target.registers_per_sm / threads;
-    return std::min<std::int64_t>(most, p_.target.max_registers) - kBaseRegisters;
+    return std::min<std::int64_t>(most, p_.target.max_registers) - kSpareRegisters;
   }
 
   /// Narrows vectors until the states that warps tell one another fit in shared memory.
