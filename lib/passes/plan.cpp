@@ -38,6 +38,7 @@ class Writer {
                         std::set<NodeId> &reads) const;
   void explain_kernel(std::uint32_t group);
   void explain_boundaries();
+  GroupId merged_group(std::uint32_t group) const;
   void explain_boundary(std::uint32_t a, std::uint32_t b);
   void explain_stores(const std::vector<RecomputeChoice> &choices);
   void decide(std::string about, std::string chosen, std::string why, double gain = 0) {
@@ -141,6 +142,14 @@ void Writer::explain_boundaries() {
   }
 }
 
+/// Where the merger had the values that a group owns; recomputed ones are another group's.
+GroupId Writer::merged_group(std::uint32_t group) const {
+  const auto &members = groups_.members[group];
+  auto own = std::find_if(members.begin(), members.end(),
+                          [&](PlanId v) { return groups_.owner[v] == group; });
+  return order_.group_of(own == members.end() ? members[0] : *own);
+}
+
 void Writer::explain_boundary(std::uint32_t a, std::uint32_t b) {
   std::vector<PlanId> both;
   std::set_union(groups_.members[a].begin(), groups_.members[a].end(), groups_.members[b].begin(),
@@ -148,8 +157,7 @@ void Writer::explain_boundary(std::uint32_t a, std::uint32_t b) {
   Evaluation merged = evaluator_.evaluate(both);
   std::string about = "boundary " + name_[a] + "/" + name_[b];
   if (!merged.legal()) return decide(about, "two kernels", std::string(describe(merged.reject)));
-  GroupId x = order_.group_of(groups_.members[a][0]), y = order_.group_of(groups_.members[b][0]);
-  if (order_.closes_cycle(x, y))
+  if (order_.closes_cycle(merged_group(a), merged_group(b)))
     return decide(about, "two kernels", "what runs between them needs one and feeds the other");
   double gain = merged.cost.seconds - groups_.seconds[a] - groups_.seconds[b];
   std::string why;

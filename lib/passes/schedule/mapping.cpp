@@ -80,7 +80,7 @@ class Chooser {
       for (const Digit &d : a.digits)
         if (d.kind == DigitKind::Reg || d.kind == DigitKind::Vec) elements *= *d.extent.constant();
     std::int64_t spare = m_.form == Form::Resident ? kSpareRegisters : 2 * kSpareRegisters;
-    std::int64_t registers = std::min<std::int64_t>(elements + spare, 255);
+    std::int64_t registers = std::min<std::int64_t>(elements * kept_values() + spare, 255);
     std::int64_t blocks = p_.target.registers_per_sm / (m_.threads * registers);
     m_.resident =
         static_cast<int>(std::clamp<std::int64_t>(blocks, 1, p_.target.max_blocks_per_sm));
@@ -359,6 +359,19 @@ class Chooser {
     return axes;
   }
 
+  /// Loads whose elements a thread holds across reductions: those along all dims.
+  std::int64_t kept_values() const {
+    auto loads = std::count_if(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
+      return a.stmt->kind == StmtKind::Load && a.dims.size() == p_.domain.dims.size();
+    });
+    return std::max<std::int64_t>(1, loads);
+  }
+
+  std::int64_t free_registers(std::int64_t threads) const {
+    std::int64_t most = p_.target.registers_per_sm / threads;
+    return std::min<std::int64_t>(most, p_.target.max_registers) - kSpareRegisters;
+  }
+
   /// Narrows vectors until the states that warps tell one another fit in shared memory.
   void fit_exchange(std::int64_t threads, std::int64_t times) {
     while (vec_ > 1 && threads * vec_ * p_.reductions.state_bytes * times > kExchangeBytes)
@@ -374,6 +387,8 @@ class Chooser {
     m_.form = Form::Resident;
     while (down > 1 && down / 2 * kUnroll >= n) down /= 2;
     fit_exchange(lanes * down, 1);
+    std::int64_t held = ceil_div(n, down) * kept_values(), registers = free_registers(lanes * down);
+    while (vec_ > 1 && held * vec_ > registers) vec_ /= 2;
     std::int64_t regs = ceil_div(n, down);
     m_.threads = static_cast<int>(lanes * down);
     m_.layout.axes = column_axes(lanes, 1);
