@@ -64,8 +64,7 @@ void check_cached_code() {
     Program program = lower(parse(k.text), target, k.options);
     std::vector<const Kernel *> kernels;
     for (const Kernel &kernel : program.kernels) kernels.push_back(&kernel);
-    bool from_disk = false;
-    EXPECT_EQ(ptx_of(program.kernels, target, from_disk), emit_ptx(kernels, target)) << k.text;
+    EXPECT_EQ(ptx_of(program.kernels, target), emit_ptx(kernels, target)) << k.text;
   }
 }
 
