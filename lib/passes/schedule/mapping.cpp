@@ -3,11 +3,7 @@
 // Measured on the H200 (bench/results): one 16-byte access a thread and 256 threads a block stream
 // best; a row in registers is best at 16 elements a thread up to 1,024 columns, 32 up to 4,096 and
 // 64 beyond, with the fewest threads that hold it.
-#include "passes/schedule/mapping.h"
-
-#include <algorithm>
-#include <bit>
-#include <cmath>
+#include "passes/schedule/mapping_queries.h"
 
 namespace fuse {
 
@@ -25,20 +21,9 @@ constexpr int kLoopElements = 16;                  // of a thread in an iteratio
 constexpr std::int64_t kExchangeBytes = 48 << 10;  // shared memory that needs no opt-in
 constexpr int kUnroll = 4;                         // independent loads in flight in a loop
 
-Digit digit(DigitKind kind, Index extent, Index stride = 1, std::string name = {}) {
-  return {kind, std::move(extent), std::move(stride), std::move(name)};
-}
-
-std::int64_t pow2_at_least(std::int64_t n) {
-  return static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1))));
-}
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-class Chooser {
+class Chooser : MappingQueries {
  public:
-  explicit Chooser(const MappingProblem &problem) : p_(problem) {}
+  explicit Chooser(const MappingProblem &problem) : MappingQueries(problem) {}
 
   Mapping choose() {
     inner_ = contiguous_dim(p_.draft, p_.accesses, p_.options.sizes);
@@ -60,11 +45,8 @@ class Chooser {
   }
 
  private:
-  const MappingProblem &p_;
   Mapping m_;
-  DimId inner_ = 0;
   std::vector<DimId> kept_, folded_;
-  int vec_ = 1;
 
   /// Where everything is folded, no dims are kept.
   static void drop_empty_axes(Layout &layout) {
@@ -84,83 +66,6 @@ class Chooser {
     std::int64_t blocks = p_.target.registers_per_sm / (m_.threads * registers);
     m_.resident =
         static_cast<int>(std::clamp<std::int64_t>(blocks, 1, p_.target.max_blocks_per_sm));
-  }
-
-  Index extent(const std::vector<DimId> &dims) const {
-    Index product = 1;
-    for (DimId d : dims) product = product * p_.domain.dims[d].extent;
-    return product;
-  }
-
-  /// Value of an extent, symbols at their expected sizes.
-  std::int64_t expected(const Index &index) const {
-    return evaluate(index, [&](const Atom &a) -> std::int64_t {
-      auto it = p_.options.sizes.find(a.symbol);
-      return it == p_.options.sizes.end() ? 1024 : it->second;
-    });
-  }
-
-  /// For digits, which have at least one position.
-  std::int64_t expected_at_least_1(const Index &index) const {
-    return std::max<std::int64_t>(1, expected(index));
-  }
-
-  /// 16 bytes of the narrowest contiguous tensor, but at most 32 of the widest.
-  int widest_useful_vector() const {
-    std::size_t narrow = 16, wide = 1;
-    for (const Access &a : p_.accesses) {
-      auto factor = a.stmt->index.coefficient_of(inner_);
-      if (!factor || !factor->is_constant(1)) continue;
-      narrow = std::min(narrow, size_of(a.dtype));
-      wide = std::max(wide, size_of(a.dtype));
-    }
-    return static_cast<int>(std::max<std::size_t>(1, std::min(16 / narrow, 32 / wide)));
-  }
-
-  std::int64_t divisor(const Index &index) const { return divisor_of(index, p_.symbol_divisor); }
-
-  /// Whether whole vectors along the inner dim start at multiples of the vector in every access
-  /// that is contiguous along it.
-  bool starts_are_aligned() const {
-    return std::all_of(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
-      auto factor = a.stmt->index.coefficient_of(inner_);
-      if (!factor || !factor->is_constant(1)) return true;
-      return divisor(a.stmt->index - Index::dim(inner_)) % vec_ == 0;
-    });
-  }
-
-  /// Largest power of two that divides the inner extent, up to the vector.
-  int dividing_vector() const {
-    std::int64_t n = divisor(p_.domain.dims[inner_].extent);
-    int v = vec_;
-    while (n % v != 0) v /= 2;
-    return v;
-  }
-
-  std::vector<DimId> with_inner_last(std::vector<DimId> dims) const {
-    auto it = std::find(dims.begin(), dims.end(), inner_);
-    if (it != dims.end()) std::rotate(it, it + 1, dims.end());
-    return dims;
-  }
-
-  Axis axis(std::vector<DimId> dims, std::vector<Digit> digits) const {
-    // A loop stays even where one iteration suffices: the body names it.
-    std::erase_if(digits, [](const Digit &d) {
-      return d.kind != DigitKind::Loop && d.extent.is_constant(1);
-    });
-    return {std::move(dims), std::move(digits), {}};
-  }
-
-  /// The contiguous access whose rows the vectors follow: the widest tensor's first.
-  AlignTo alignment_frame() const {
-    for (const Access &a : p_.accesses) {
-      auto factor = a.stmt->index.coefficient_of(inner_);
-      if (!factor || !factor->is_constant(1) || a.stmt->index.uses(Atom::Kind::Value)) continue;
-      Index base = a.stmt->index - Index::dim(inner_);
-      if (divisor(base) % vec_ != 0 && a.dims.size() == p_.domain.dims.size())
-        return {a.stmt->buffer, base};
-    }
-    return {};
   }
 
   // --- No reductions -----------------------------------------------------------------------------

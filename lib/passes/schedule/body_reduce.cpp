@@ -1,0 +1,109 @@
+// Reductions of a body.
+#include "passes/schedule/body.h"
+
+#include "ir/float_bits.h"
+#include "ir/format.h"
+#include "ir/op.h"
+
+#include <algorithm>
+
+namespace fuse {
+
+namespace {
+
+bool is_arg_reduce(Op op) { return op == Op::ArgMax || op == Op::ArgMin; }
+
+}  // namespace
+
+ValueId BodyBuilder::emit_reduced(const Key &key) {
+  auto canonical = domain_.at.find(key.node);
+  bool available = canonical != domain_.at.end() && canonical->second == key.at &&
+                   key.guard == kNone && reduce_results_.count(key.node);
+  if (!available) {
+    ok_ = false;
+    return emit_constant(int_literal(compute_type(g_.dtype(key.node)), 0));
+  }
+  const std::vector<ValueId> &results = reduce_results_.at(key.node);
+  ValueId result = is_arg_reduce(g_.node(key.node).op) ? results[1] : results[0];
+  DType type = g_.dtype(key.node);
+  return kernel_.values[result].dtype == type ? result : compute(Op::Cast, type, {result});
+}
+
+Monoid BodyBuilder::monoid_of(Op op) {
+  switch (op) {
+    case Op::Sum: return Monoid::Sum;
+    case Op::Prod: return Monoid::Prod;
+    case Op::ReduceMax: return Monoid::Max;
+    case Op::ReduceMin: return Monoid::Min;
+    case Op::Any: return Monoid::Any;
+    case Op::All: return Monoid::All;
+    case Op::ArgMax: return Monoid::ArgMax;
+    case Op::ArgMin: return Monoid::ArgMin;
+    default: break;  // no reduction
+  }
+  FUSE_CHECK(false, "{} is no reduction", info(op).name);
+}
+
+/// A reduction counts every position: a value that is the same along some folded dim is tied to it.
+ValueId BodyBuilder::depend_on_all_reduced(ValueId value) {
+  Index missing = 0;
+  const std::vector<DimId> &dims = kernel_.values[value].dims;
+  for (DimId d : domain_.reduced_dims())
+    if (!std::binary_search(dims.begin(), dims.end(), d)) missing = missing + Index::dim(d);
+  if (missing.is_constant(0)) return value;
+  ValueId always = not_negative(missing);
+  return compute(Op::Select, kernel_.values[value].dtype, {always, value, value});
+}
+
+void BodyBuilder::reduce(NodeId node) {
+  Op op = g_.node(node).op;
+  NodeId operand = g_.operand(node, 0);
+  std::vector<ValueId> operands = {lower(operand)};
+  // Sums and products of 16-bit floats accumulate in f32.
+  DType type = g_.dtype(operand);
+  if ((op == Op::Sum || op == Op::Prod) && compute_type(type) != kernel_.values[operands[0]].dtype)
+    operands[0] = compute(Op::Cast, compute_type(type), {operands[0]});
+  operands[0] = depend_on_all_reduced(operands[0]);
+  if (is_arg_reduce(op)) {
+    const Position &at = domain_.at.at(operand);
+    ValueId position = index_value(at[g_.attr<AxesAttr>(node).axes[0]]);
+    if (kernel_.values[position].dtype != DType::I64)
+      position = compute(Op::Cast, DType::I64, {position});
+    operands.push_back(position);
+  }
+  std::vector<DType> types = {kernel_.values[operands[0]].dtype};
+  if (is_arg_reduce(op)) types.push_back(DType::I64);
+  reduce_results_[node] = emit_reduce(monoid_of(op), std::move(operands), types);
+}
+
+std::vector<ValueId> BodyBuilder::emit_reduce(Monoid monoid, std::vector<ValueId> operands,
+                                              std::vector<DType> result_types) {
+  Stmt s;
+  s.kind = StmtKind::Reduce;
+  s.monoid = monoid;
+  s.axes = domain_.reduced_dims();
+  std::vector<DimId> dims;
+  for (DimId d : union_dims(operands))
+    if (!domain_.is_reduced(d)) dims.push_back(d);
+  for (DType type : result_types) s.results.push_back(add_value(type, dims));
+  s.operands = std::move(operands);
+  std::vector<ValueId> results = s.results;
+  inner->push_back(std::move(s));
+  return results;
+}
+
+void BodyBuilder::reduce_online(NodeId sum, const OnlineSum &online) {
+  ValueId u = depend_on_all_reduced(lower(online.exponent));
+  ValueId weight =
+      online.weight == kNoNode ? emit_constant(float_literal(DType::F32, 1)) : lower(online.weight);
+  std::vector<ValueId> results =
+      emit_reduce(Monoid::Online, {u, depend_on_all_reduced(weight)}, {DType::F32, DType::F32});
+  reduce_results_[online.maximum] = {results[0]};
+  reduce_results_[sum] = {results[1]};
+}
+
+void BodyBuilder::set_reduced(NodeId node, std::vector<ValueId> results) {
+  reduce_results_[node] = std::move(results);
+}
+
+}  // namespace fuse

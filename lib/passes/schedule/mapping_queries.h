@@ -1,0 +1,111 @@
+// Questions that every choice of a mapping asks of its problem.
+#pragma once
+
+#include "passes/schedule/mapping.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <vector>
+
+namespace fuse {
+
+inline Digit digit(DigitKind kind, Index extent, Index stride = 1, std::string name = {}) {
+  return {kind, std::move(extent), std::move(stride), std::move(name)};
+}
+
+inline std::int64_t pow2_at_least(std::int64_t n) {
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1))));
+}
+
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+class MappingQueries {
+ public:
+  explicit MappingQueries(const MappingProblem &problem) : p_(problem) {}
+
+ protected:
+  const MappingProblem &p_;
+  DimId inner_ = 0;  // offsets advance along it by one element
+  int vec_ = 1;      // elements of a thread's access along it
+
+  Index extent(const std::vector<DimId> &dims) const {
+    Index product = 1;
+    for (DimId d : dims) product = product * p_.domain.dims[d].extent;
+    return product;
+  }
+
+  /// Value of an extent, symbols at their expected sizes.
+  std::int64_t expected(const Index &index) const {
+    return evaluate(index, [&](const Atom &a) -> std::int64_t {
+      auto it = p_.options.sizes.find(a.symbol);
+      return it == p_.options.sizes.end() ? 1024 : it->second;
+    });
+  }
+
+  /// For digits, which have at least one position.
+  std::int64_t expected_at_least_1(const Index &index) const {
+    return std::max<std::int64_t>(1, expected(index));
+  }
+
+  /// 16 bytes of the narrowest contiguous tensor, but at most 32 of the widest.
+  int widest_useful_vector() const {
+    std::size_t narrow = 16, wide = 1;
+    for (const Access &a : p_.accesses) {
+      auto factor = a.stmt->index.coefficient_of(inner_);
+      if (!factor || !factor->is_constant(1)) continue;
+      narrow = std::min(narrow, size_of(a.dtype));
+      wide = std::max(wide, size_of(a.dtype));
+    }
+    return static_cast<int>(std::max<std::size_t>(1, std::min(16 / narrow, 32 / wide)));
+  }
+
+  std::int64_t divisor(const Index &index) const { return divisor_of(index, p_.symbol_divisor); }
+
+  /// Whether whole vectors along the inner dim start at multiples of the vector in every access
+  /// that is contiguous along it.
+  bool starts_are_aligned() const {
+    return std::all_of(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
+      auto factor = a.stmt->index.coefficient_of(inner_);
+      if (!factor || !factor->is_constant(1)) return true;
+      return divisor(a.stmt->index - Index::dim(inner_)) % vec_ == 0;
+    });
+  }
+
+  /// Largest power of two that divides the inner extent, up to the vector.
+  int dividing_vector() const {
+    std::int64_t n = divisor(p_.domain.dims[inner_].extent);
+    int v = vec_;
+    while (n % v != 0) v /= 2;
+    return v;
+  }
+
+  std::vector<DimId> with_inner_last(std::vector<DimId> dims) const {
+    auto it = std::find(dims.begin(), dims.end(), inner_);
+    if (it != dims.end()) std::rotate(it, it + 1, dims.end());
+    return dims;
+  }
+
+  Axis axis(std::vector<DimId> dims, std::vector<Digit> digits) const {
+    // A loop stays even where one iteration suffices: the body names it.
+    std::erase_if(digits, [](const Digit &d) {
+      return d.kind != DigitKind::Loop && d.extent.is_constant(1);
+    });
+    return {std::move(dims), std::move(digits), {}};
+  }
+
+  /// The contiguous access whose rows the vectors follow: the widest tensor's first.
+  AlignTo alignment_frame() const {
+    for (const Access &a : p_.accesses) {
+      auto factor = a.stmt->index.coefficient_of(inner_);
+      if (!factor || !factor->is_constant(1) || a.stmt->index.uses(Atom::Kind::Value)) continue;
+      Index base = a.stmt->index - Index::dim(inner_);
+      if (divisor(base) % vec_ != 0 && a.dims.size() == p_.domain.dims.size())
+        return {a.stmt->buffer, base};
+    }
+    return {};
+  }
+};
+
+}  // namespace fuse
