@@ -41,6 +41,10 @@ Graph simplify(const Graph &graph);
 /// docs/numerics.md. Runs once, before any cut, so results do not depend on what was fused.
 Graph widen(const Graph &graph);
 
+/// Identities of real numbers that save work, where a 16-bit rounding that follows leaves room for
+/// the difference: 1 + tanh(u) becomes 2 * sigmoid(2u). After widen.
+Graph relax(const Graph &graph);
+
 /// Partitions the graph into kernels by predicted time.
 Plan plan(const Graph &graph, const Target &target, const LowerOptions &options);
 

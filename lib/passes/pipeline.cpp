@@ -72,7 +72,8 @@ Graph canonicalize(const Graph &graph, bool strict, const PassListener &listener
   Graph result = settle(run_named("eliminate_dead", graph, listener), listener);
   if (strict) return result;
   // Once, on canonical chains; its casts and products settle again.
-  return settle(run_named("widen", result, listener), listener);
+  result = settle(run_named("widen", result, listener), listener);
+  return settle(run_named("relax", result, listener), listener);
 }
 
 }  // namespace fuse

@@ -5,7 +5,7 @@
 #include "passes/plan_graph.h"
 #include "passes/schedule/kernel_builder.h"
 #include "passes/schedule/split_kernel.h"
-#include "passes/schedule/tolerance.h"
+#include "passes/tolerance.h"
 
 #include <algorithm>
 

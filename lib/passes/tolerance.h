@@ -1,4 +1,4 @@
-// Which operations may be computed with cheaper forms.
+// Room for error: which operations may be computed with cheaper forms.
 #pragma once
 
 #include "ir/graph_data.h"
@@ -15,5 +15,8 @@ inline constexpr double kApproximateError = 0x1p-16;
 /// and flows backward through operations that keep relative errors small. A property of the graph
 /// alone: results do not depend on what shares a kernel.
 std::vector<bool> approximable(const GraphData &graph);
+
+/// By node: the relative error that its readers leave to it; 0: none.
+std::vector<double> room_for_error(const GraphData &graph);
 
 }  // namespace fuse

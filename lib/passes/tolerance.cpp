@@ -1,5 +1,5 @@
 // Relative errors that results leave to their operands, one backward loop.
-#include "passes/schedule/tolerance.h"
+#include "passes/tolerance.h"
 
 #include "ir/float_bits.h"
 #include "ir/op.h"
@@ -18,20 +18,24 @@ class Tolerance {
   explicit Tolerance(const GraphData &graph)
       : g_(graph), room_(graph.size(), kNoUser), inexact_(graph.size()), positive_(graph.size()) {}
 
-  std::vector<bool> run() {
-    for (NodeId id = 0; id < g_.size(); ++id) {
-      inexact_[id] = is_inexact(id);
-      positive_[id] = is_positive(id);
-    }
+  std::vector<double> room() {
     for (const Output &o : g_.outputs) room_[o.node] = 0;
     for (const auto &[id, marked] : g_.keep_marks)
       if (marked) room_[id] = 0;
-    std::vector<bool> result(g_.size());
+    for (NodeId id = 0; id < g_.size(); ++id) positive_[id] = is_positive(id);
     for (NodeId id = static_cast<NodeId>(g_.size()); id-- > 0;) {
-      for (std::size_t i = 0; i < g_.operands(id).size(); ++i) {
-        double &room = room_[g_.operand(id, i)];
-        room = std::min(room, room_for_operand(id));
-      }
+      if (room_[id] == kNoUser) room_[id] = 0;
+      for (NodeId operand : g_.operands(id))
+        room_[operand] = std::min(room_[operand], room_for_operand(id));
+    }
+    return room_;
+  }
+
+  std::vector<bool> approximable() {
+    room();
+    std::vector<bool> result(g_.size());
+    for (NodeId id = 0; id < g_.size(); ++id) {
+      inexact_[id] = is_inexact(id);
       result[id] = may_approximate(id);
     }
     return result;
@@ -121,13 +125,14 @@ class Tolerance {
     bool inexact_function = op == Op::Exp || op == Op::Exp2 || op == Op::Sigmoid;
     if (is_float16(g_.dtype(id))) return inexact_function;
     bool candidate = inexact_function || (op == Op::Div && operand_is(inexact_, id));
-    return candidate && g_.dtype(id) == DType::F32 && room_[id] >= kApproximateError &&
-           room_[id] != kNoUser;
+    return candidate && g_.dtype(id) == DType::F32 && room_[id] >= kApproximateError;
   }
 };
 
 }  // namespace
 
-std::vector<bool> approximable(const GraphData &graph) { return Tolerance(graph).run(); }
+std::vector<bool> approximable(const GraphData &graph) { return Tolerance(graph).approximable(); }
+
+std::vector<double> room_for_error(const GraphData &graph) { return Tolerance(graph).room(); }
 
 }  // namespace fuse
