@@ -1,6 +1,7 @@
 // Every graph pass on random graphs: the result verifies, computes what the graph computes, and is
 // a fixed point.
 #include "ir/evaluate.h"
+#include "ir/program_text.h"
 #include "ir/verify_graph.h"
 #include "passes/passes.h"
 #include "property/execute.h"
@@ -63,6 +64,20 @@ TEST_P(PassesOnRandomGraphs, AreIdempotent) {
     }
     Graph once = canonicalize(random.graph);
     EXPECT_EQ(to_string(canonicalize(once)), to_string(once));
+  });
+}
+
+TEST_P(PassesOnRandomGraphs, LoweredProgramsReadBack) {
+  for_each_graph([](const RandomGraph &random) {
+    LowerOptions options;
+    if (random.inputs.size() % 2) options.inputs.assign(random.inputs.size(), {true, 4});
+    std::string text;
+    try {
+      text = to_string(lower(random.graph, Target::named("h200"), options));
+    } catch (const Error &) {
+      return;  // whether every graph can be lowered is asked in properties.cpp
+    }
+    EXPECT_EQ(to_string(parse_program(text)), text);
   });
 }
 
