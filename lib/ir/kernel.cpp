@@ -142,24 +142,33 @@ const Digit *loop_digit(const Layout &layout, std::string_view name) {
   return nullptr;
 }
 
+namespace {
+
+/// Whether digit b spans every block that digit a does: by size, or because a nests in b's stride.
+bool spans_all_of(const Digit &b, const Digit &a, const Ranges &ranges) {
+  Index span = a.extent * a.stride;
+  return provably_in(span, b.extent * b.stride + 1, ranges) ||
+         (!span.is_constant(0) && mod(b.stride, span).is_constant(0));
+}
+
+}  // namespace
+
 Index grid_size(const Kernel &kernel) {
   Ranges ranges;
   ranges.symbol_min = [](const std::string &) { return INT64_C(1); };
-  Index blocks = 1;
+  const Digit *widest = nullptr;
   for (const Layout &layout : kernel.layouts) {
     for (const Axis &axis : layout.axes) {
       for (const Digit &d : axis.digits) {
-        if (d.kind != DigitKind::Grid) continue;
-        Index span = d.extent * d.stride;
-        if (provably_in(span, blocks + 1, ranges)) continue;
-        FUSE_CHECK(provably_in(blocks, span + 1, ranges),
+        if (d.kind != DigitKind::Grid || (widest && spans_all_of(*widest, d, ranges))) continue;
+        FUSE_CHECK(!widest || spans_all_of(d, *widest, ranges),
                    "kernel {}: two grid digits span numbers of blocks that cannot be compared",
                    kernel.name);
-        blocks = span;
+        widest = &d;
       }
     }
   }
-  return blocks * kernel.cluster;
+  return (widest ? widest->extent * widest->stride : Index(1)) * kernel.cluster;
 }
 
 namespace {
