@@ -93,10 +93,7 @@ std::vector<Emitter::Group> Emitter::group_access(const Access &access,
 void Emitter::emit_load(const Stmt &stmt) {
   ValueId result = stmt.results[0];
   const Buffer &buffer = kernel_.buffers[stmt.buffer];
-  if (buffer.role == BufferRole::Scalar) {
-    llvm::Value *value = buffers_[stmt.buffer];
-    return define(result, {is_bool(buffer.dtype) ? b_.CreateIsNotNull(value) : value});
-  }
+  if (buffer.role == BufferRole::Scalar) return define(result, scalar_slots(stmt));
   SlotSpace space = slots_of(result);
   std::vector<Group> groups =
       group_access({stmt.index, stmt.vector, stmt.guard}, kernel_.values[result].dims);
@@ -125,6 +122,19 @@ void Emitter::emit_load(const Stmt &stmt) {
   if (is_bool(buffer.dtype))
     for (llvm::Value *&value : slots) value = b_.CreateIsNotNull(value);
   define(result, std::move(slots));
+}
+
+/// The value of a scalar parameter in every slot; 0 where the guard is false.
+Values Emitter::scalar_slots(const Stmt &stmt) {
+  llvm::Value *scalar = buffers_[stmt.buffer];
+  if (is_bool(kernel_.buffers[stmt.buffer].dtype)) scalar = b_.CreateIsNotNull(scalar);
+  SlotSpace space = slots_of(stmt.results[0]);
+  Values slots(space.size(), scalar);
+  if (stmt.guard == kNone) return slots;
+  llvm::Value *zero = llvm::Constant::getNullValue(scalar->getType());
+  for (std::size_t s = 0; s < slots.size(); ++s)
+    slots[s] = b_.CreateSelect(value_at(stmt.guard, space.decode(s)), scalar, zero);
+  return slots;
 }
 
 /// Elements of edges that are not valid become 0, once all loads are in flight.

@@ -135,6 +135,7 @@ class Emitter {
   void emit_whole_or_edge(const Group &group, const std::function<void()> &whole,
                           const std::function<void(std::size_t)> &one);
   Values load_group(const Stmt &stmt, const Group &group, llvm::Value *pointer);
+  Values scalar_slots(const Stmt &stmt);
   void drop_invalid(const SlotSpace &space, const std::vector<Group> &groups, Values &slots);
   Values load_edge(const Stmt &stmt, const Group &group, llvm::Value *pointer);
   void store_group(const Stmt &stmt, const Group &group, llvm::Value *pointer,
