@@ -22,16 +22,18 @@ reports=()
 # Seconds that each set of tests may take before this script complains.
 readonly test_budget=480
 
-# run_tests PRESET: configures, builds and tests; the results go to the closing line.
+# run_tests PRESET [CTEST OPTION...]: configures, builds and tests; the results go to the closing
+# line.
 run_tests() {
   local preset=$1 start
+  shift
   step "configure $preset" cmake --preset "$preset" || return 0
   step "build $preset" cmake --build --preset "$preset" -j "$jobs" || return 0
   rm -rf "build/$preset/reports"
   mkdir -p "build/$preset/reports"
   reports+=("build/$preset/reports")
   start=$SECONDS
-  step "test $preset" ctest --test-dir "build/$preset" -j 2 --no-tests=error --timeout 120 \
+  step "test $preset" ctest --test-dir "build/$preset" -j 2 --no-tests=error --timeout 120 "$@" \
     --output-on-failure --output-junit "reports/ctest.xml" || true
   [ $((SECONDS - start)) -le $test_budget ] ||
     say "warning: the tests took $((SECONDS - start)) s of a budget of $test_budget s"
@@ -58,7 +60,11 @@ check_format() {
 need_packages $build_packages $test_packages
 run_tests ci
 if [ "$mode" != quick ]; then
-  run_tests asan
+  # Searches over random graphs, every operation on every input and libFuzzer take sanitizers too
+  # long for each change: --long has them.
+  sanitized=(-L '^(unit|golden|kernels|gpu)$')
+  [ "$mode" != long ] || sanitized=()
+  run_tests asan "${sanitized[@]+"${sanitized[@]}"}"
   step "format" check_format || true
   step "lint" tidy || true
   step "sizes" tools/check_sizes.py || true
