@@ -123,7 +123,9 @@ class Placement {
     std::size_t count = info(g_.node(id).op).is_elementwise() ? g_.operands(id).size() : 1;
     for (std::size_t i = 0; i < std::min(count, g_.operands(id).size()); ++i) {
       auto operand = domain_.at.find(g_.operand(id, i));
-      if (operand == domain_.at.end() || g_.node(operand->first).op == Op::Constant) continue;
+      if (operand == domain_.at.end()) continue;
+      // A literal is one node for all its readers: it ties none of them together.
+      if (g_.node(operand->first).op == Op::Constant && operand->first != root_.root) continue;
       auto position = result_position(g_, id, operand->second, domain_.ranges());
       if (!position) continue;
       domain_.at[id] = *position;
