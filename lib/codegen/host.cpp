@@ -10,7 +10,7 @@
 namespace fuse {
 
 struct HostKernel::Impl {
-  Impl(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context,
+  Impl(std::unique_ptr<llvm::Module> &&module, std::unique_ptr<llvm::LLVMContext> &&context,
        HostGeometry geometry)
       : code(std::move(module), std::move(context)), geometry(std::move(geometry)) {}
 

@@ -69,8 +69,11 @@ struct HostCode::Linker {
   std::unique_ptr<orc::LLJIT> jit;
 };
 
-HostCode::HostCode(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context)
+HostCode::HostCode(std::unique_ptr<Module> &&given, std::unique_ptr<LLVMContext> &&given_context)
     : linker_(std::make_unique<Linker>()) {
+  // In this order: an exception must destroy the module before its context.
+  std::unique_ptr<LLVMContext> context = std::move(given_context);
+  std::unique_ptr<Module> module = std::move(given);
   Diagnostics diagnostics(*context);
   TargetMachine &machine = host_machine();
   shape_ = lower_for_host(*module, machine.getTargetTriple(), machine.createDataLayout());

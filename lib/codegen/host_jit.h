@@ -14,7 +14,7 @@ namespace fuse {
 class HostCode {
  public:
   /// Lowers, optimises and links the module's one kernel. The module is optimised for NVPTX.
-  HostCode(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context);
+  HostCode(std::unique_ptr<llvm::Module> &&module, std::unique_ptr<llvm::LLVMContext> &&context);
   ~HostCode();
 
   const HostFunctionShape &shape() const { return shape_; }

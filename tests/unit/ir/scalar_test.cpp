@@ -103,7 +103,8 @@ TEST(IntegerOps, AgreeWithPlainArithmeticOnAllBytes) {
       ASSERT_EQ(std::max(a, b), on_ints(Op::Max, DType::I8, {a, b}));
       if (b == 0) continue;
       ASSERT_EQ(std::int8_t(a / b), on_ints(Op::Div, DType::I8, {a, b}));
-      ASSERT_EQ(std::int8_t(std::floor(double(a) / b)), on_ints(Op::FloorDiv, DType::I8, {a, b}));
+      ASSERT_EQ(std::int8_t(int(std::floor(double(a) / b))),
+                on_ints(Op::FloorDiv, DType::I8, {a, b}));
       ASSERT_EQ(std::int8_t(a % b), on_ints(Op::Rem, DType::I8, {a, b}));
     }
   }
