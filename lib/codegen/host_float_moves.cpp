@@ -18,11 +18,6 @@ namespace {
 
 using namespace llvm;
 
-bool is_16bit(Type *type) {
-  type = type->getScalarType();
-  return type->isHalfTy() || type->isBFloatTy();
-}
-
 class MoveRewriter {
  public:
   explicit MoveRewriter(Function &function) : function_(function) {}

@@ -14,11 +14,6 @@ namespace {
 
 using namespace llvm;
 
-bool is_16bit(Type *type) {
-  type = type->getScalarType();
-  return type->isHalfTy() || type->isBFloatTy();
-}
-
 class Expander {
  public:
   explicit Expander(Instruction *at) : b_(at) {}

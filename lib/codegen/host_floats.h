@@ -9,6 +9,12 @@
 
 namespace fuse {
 
+/// half, bfloat, and vectors of them.
+inline bool is_16bit(llvm::Type *type) {
+  type = type->getScalarType();
+  return type->isHalfTy() || type->isBFloatTy();
+}
+
 void expand_16bit_floats(llvm::Function &function);
 
 /// Turns the moves that are left into moves of i16: without instructions for bfloat, x86 code
