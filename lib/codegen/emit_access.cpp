@@ -61,9 +61,7 @@ void Emitter::emit_group_validity(Group &group, std::uint32_t axis) {
     return;
   }
   group.whole = emit_valid(axis, group.first, group.size);
-  if (!group.whole) return;
-  for (int i = 0; i < group.size; ++i)
-    group.element.push_back(emit_valid(axis, advance(group.first, group.vec, i), 1));
+  group.axis = axis;
 }
 
 std::vector<Emitter::Group> Emitter::group_access(const Access &access,
@@ -99,29 +97,37 @@ void Emitter::emit_load(const Stmt &stmt) {
       group_access({stmt.index, stmt.vector, stmt.guard}, kernel_.values[result].dims);
   // Vectors that need no edge first: nothing waits before they are all in flight.
   std::stable_partition(groups.begin(), groups.end(), [](const Group &g) { return !g.whole; });
-  Values pointers, slots(space.size());
+  Values slots(space.size());
+  Values loaded = load_groups(stmt, groups);
+  // Words stay packed until all loads are in flight: to take them apart is to wait for them.
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    Values elements = split_vector(b_, loaded[g]);
+    for (int i = 0; i < groups[g].size; ++i)
+      slots[space.slot_at(advance(groups[g].first, groups[g].vec, i))] =
+          elements[static_cast<std::size_t>(i)];
+  }
+  if (is_bool(buffer.dtype))
+    for (llvm::Value *&value : slots) value = b_.CreateIsNotNull(value);
+  define(result, std::move(slots));
+}
+
+/// What each group loads, as one vector; neighbours under one condition share a branch.
+Values Emitter::load_groups(const Stmt &stmt, const std::vector<Group> &groups) {
+  Values pointers, loaded;
   for (const Group &group : groups) pointers.push_back(address(stmt.buffer, group.offset));
   for (std::size_t begin = 0, end; begin < groups.size(); begin = end) {
     end = end_of_run(groups, begin);
-    llvm::BasicBlock *before = b_.GetInsertBlock();
-    std::vector<Values> loaded;
-    llvm::BasicBlock *inside = nullptr;
+    llvm::BasicBlock *before = b_.GetInsertBlock(), *inside = nullptr;
     emit_if(b_, groups[begin].uniform, [&] {
       for (std::size_t g = begin; g < end; ++g)
         loaded.push_back(load_group(stmt, groups[g], pointers[g]));
       inside = b_.GetInsertBlock();
     });
     for (std::size_t g = begin; g < end; ++g)
-      for (int i = 0; i < groups[g].size; ++i) {
-        llvm::Value *value = loaded[g - begin][static_cast<std::size_t>(i)];
-        if (groups[g].uniform) value = emit_or_zero(b_, value, inside, before);
-        slots[space.slot_at(advance(groups[g].first, groups[g].vec, i))] = value;
-      }
+      if (groups[g].uniform)
+        loaded[g] = emit_or(b_, loaded[g], inside, fill_of(stmt, groups[g].size), before);
   }
-  drop_invalid(space, groups, slots);
-  if (is_bool(buffer.dtype))
-    for (llvm::Value *&value : slots) value = b_.CreateIsNotNull(value);
-  define(result, std::move(slots));
+  return loaded;
 }
 
 /// The value of a scalar parameter in every slot; 0 where the guard is false.
@@ -137,74 +143,86 @@ Values Emitter::scalar_slots(const Stmt &stmt) {
   return slots;
 }
 
-/// Elements of edges that are not valid become 0, once all loads are in flight.
-void Emitter::drop_invalid(const SlotSpace &space, const std::vector<Group> &groups,
-                           Values &slots) {
-  for (const Group &group : groups)
-    for (std::size_t i = 0; i < group.element.size(); ++i) {
-      if (!group.element[i]) continue;
-      llvm::Value *&value =
-          slots[space.slot_at(advance(group.first, group.vec, static_cast<int>(i)))];
-      value =
-          b_.CreateSelect(group.element[i], value, llvm::Constant::getNullValue(value->getType()));
-    }
-}
-
-llvm::Value *emit_or_zero(Builder &b, llvm::Value *value, llvm::BasicBlock *from,
-                          llvm::BasicBlock *otherwise) {
+llvm::Value *emit_or(Builder &b, llvm::Value *value, llvm::BasicBlock *from,
+                     llvm::Constant *constant, llvm::BasicBlock *otherwise) {
   llvm::PHINode *phi = b.CreatePHI(value->getType(), 2);
   phi->addIncoming(value, from);
-  phi->addIncoming(llvm::Constant::getNullValue(value->getType()), otherwise);
+  phi->addIncoming(constant, otherwise);
   return phi;
 }
 
-Values Emitter::load_group(const Stmt &stmt, const Group &group, llvm::Value *pointer) {
-  if (!group.whole) return load_vector(stmt, pointer, group.size);
-  llvm::LLVMContext &context = module_.getContext();
-  auto *whole = llvm::BasicBlock::Create(context, "whole", function_);
-  auto *edge = llvm::BasicBlock::Create(context, "edge", function_);
-  auto *end = llvm::BasicBlock::Create(context, "end", function_);
-  b_.CreateCondBr(group.whole, whole, edge);
-  b_.SetInsertPoint(whole);
-  Values fast = load_vector(stmt, pointer, group.size);
-  whole = b_.GetInsertBlock();
-  b_.CreateBr(end);
-  b_.SetInsertPoint(edge);
-  Values slow = load_edge(stmt, group, pointer);
-  edge = b_.GetInsertBlock();
-  b_.CreateBr(end);
-  b_.SetInsertPoint(end);
-  for (std::size_t i = 0; i < fast.size(); ++i) {
-    llvm::PHINode *phi = b_.CreatePHI(fast[i]->getType(), 2);
-    phi->addIncoming(fast[i], whole);
-    phi->addIncoming(slow[i], edge);
-    fast[i] = phi;
-  }
-  return fast;
+/// What a load of so many elements gives where it reads nothing.
+llvm::Constant *Emitter::fill_of(const Stmt &load, int count) {
+  DType dtype = kernel_.buffers[load.buffer].dtype;
+  llvm::Constant *fill = is_bool(dtype) ? b_.getInt8(0) : constant_of(dtype, fills_.of(load));
+  if (count == 1) return fill;
+  return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(count)),
+                                        fill);
 }
 
-/// Elements of a vector that is valid in part. Invalid ones load a valid neighbour, to be dropped:
+llvm::Value *Emitter::load_group(const Stmt &stmt, const Group &group, llvm::Value *pointer) {
+  if (!group.whole) return load_vector(stmt, pointer, group.size);
+  llvm::Value *fast = nullptr, *slow = nullptr;
+  llvm::BasicBlock *whole = nullptr, *edge = nullptr;
+  emit_if_else(
+      b_, group.whole,
+      [&] {
+        fast = load_vector(stmt, pointer, group.size);
+        whole = b_.GetInsertBlock();
+      },
+      [&] {
+        slow = load_edge(stmt, group, pointer);
+        edge = b_.GetInsertBlock();
+      });
+  llvm::PHINode *phi = b_.CreatePHI(fast->getType(), 2);
+  phi->addIncoming(fast, whole);
+  phi->addIncoming(slow, edge);
+  return phi;
+}
+
+/// first = clamp(-position, 0, size), last = clamp(extent - 1 - position, -1, size - 1).
+Emitter::Span Emitter::emit_span(const Group &group) {
+  const AxisMap &axis = map_.axis(layout_, group.axis);
+  unsigned bits = position_bits(axis);
+  auto number = [&](std::int64_t n) { return llvm::ConstantInt::getSigned(b_.getIntNTy(bits), n); };
+  auto clamp = [&](llvm::Value *x, std::int64_t lo, std::int64_t hi) {
+    x = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, number(lo));
+    x = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, number(hi));
+    return b_.CreateTrunc(x, b_.getInt32Ty());
+  };
+  llvm::Value *position = materialize(emit_offset(axis.position, group.first, bits), bits);
+  llvm::Value *extent = materialize(emit_offset(axis.extent, {}, bits), bits);
+  llvm::Value *last = b_.CreateSub(b_.CreateSub(extent, number(1)), position);
+  return {clamp(b_.CreateNeg(position), 0, group.size), clamp(last, -1, group.size - 1)};
+}
+
+/// Elements of a vector that is valid in part. Invalid ones load the nearest valid one and drop it:
 /// without a branch for each, all loads are in flight at once.
-Values Emitter::load_edge(const Stmt &stmt, const Group &group, llvm::Value *pointer) {
+llvm::Value *Emitter::load_edge(const Stmt &stmt, const Group &group, llvm::Value *pointer) {
+  scopes_.emplace_back();
   llvm::Type *element = memory_type_of(kernel_.buffers[stmt.buffer].dtype, module_.getContext());
-  llvm::Value *any = nullptr, *neighbour = b_.getInt64(0);
-  for (std::size_t i = 0; i < group.element.size(); ++i) {
-    llvm::Value *valid = group.element[i] ? group.element[i] : b_.getTrue();
-    any = any ? b_.CreateOr(any, valid) : valid;
-    neighbour = b_.CreateSelect(valid, b_.getInt64(i), neighbour);
-  }
+  Span span = emit_span(group);
   llvm::BasicBlock *before = b_.GetInsertBlock(), *inside = nullptr;
-  Values values;
-  emit_if(b_, any, [&] {
-    for (std::size_t i = 0; i < group.element.size(); ++i) {
-      llvm::Value *valid = group.element[i] ? group.element[i] : b_.getTrue();
-      llvm::Value *at = b_.CreateSelect(valid, b_.getInt64(i), neighbour);
-      values.push_back(load_vector(stmt, b_.CreateGEP(element, pointer, at), 1)[0]);
+  llvm::Value *joined = nullptr;
+  emit_if(b_, b_.CreateICmpSLE(span.first, span.last), [&] {
+    Values nearest, values;
+    for (int i = 0; i < group.size; ++i) {
+      llvm::Value *at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.getInt32(i), span.first);
+      at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, span.last);
+      llvm::Value *offset = b_.CreateSExt(at, b_.getInt64Ty());
+      values.push_back(load_vector(stmt, b_.CreateGEP(element, pointer, offset), 1));
+      nearest.push_back(at);
     }
+    for (int i = 0; i < group.size; ++i) {
+      auto n = static_cast<std::size_t>(i);
+      llvm::Value *valid = b_.CreateICmpEQ(nearest[n], b_.getInt32(static_cast<unsigned>(i)));
+      values[n] = b_.CreateSelect(valid, values[n], fill_of(stmt, 1));
+    }
+    joined = join_vector(b_, values);
     inside = b_.GetInsertBlock();
   });
-  for (llvm::Value *&value : values) value = emit_or_zero(b_, value, inside, before);
-  return values;
+  scopes_.pop_back();
+  return emit_or(b_, joined, inside, fill_of(stmt, group.size), before);
 }
 
 void Emitter::emit_store(const Stmt &stmt) {
@@ -249,19 +267,17 @@ void Emitter::store_group(const Stmt &stmt, const Group &group, llvm::Value *poi
 void Emitter::emit_whole_or_edge(const Group &group, const std::function<void()> &whole,
                                  const std::function<void(std::size_t)> &one) {
   if (!group.whole) return whole();
-  llvm::LLVMContext &context = module_.getContext();
-  auto *fast = llvm::BasicBlock::Create(context, "whole", function_);
-  auto *edge = llvm::BasicBlock::Create(context, "edge", function_);
-  auto *end = llvm::BasicBlock::Create(context, "end", function_);
-  b_.CreateCondBr(group.whole, fast, edge);
-  b_.SetInsertPoint(fast);
-  whole();
-  b_.CreateBr(end);
-  b_.SetInsertPoint(edge);
-  for (std::size_t i = 0; i < group.element.size(); ++i)
-    emit_if(b_, group.element[i], [&] { one(i); });
-  b_.CreateBr(end);
-  b_.SetInsertPoint(end);
+  emit_if_else(b_, group.whole, whole, [&] {
+    scopes_.emplace_back();
+    Span span = emit_span(group);
+    for (int i = 0; i < group.size; ++i) {
+      llvm::Value *n = b_.getInt32(static_cast<unsigned>(i));
+      llvm::Value *valid =
+          b_.CreateAnd(b_.CreateICmpSGE(n, span.first), b_.CreateICmpSLE(n, span.last));
+      emit_if(b_, valid, [&] { one(static_cast<std::size_t>(i)); });
+    }
+    scopes_.pop_back();
+  });
 }
 
 /// Position 0 of every axis that the store does not depend on, and the first of all copies.

@@ -20,6 +20,11 @@ std::pair<std::int64_t, Index> split_constant(const Index &index) {
 
 bool is_power_of_two(std::int64_t x) { return x > 0 && (x & (x - 1)) == 0; }
 
+bool has_loop(const Axis &axis, const std::string &loop) {
+  return std::any_of(axis.digits.begin(), axis.digits.end(),
+                     [&](const Digit &d) { return d.kind == DigitKind::Loop && d.name == loop; });
+}
+
 }  // namespace
 
 Offset Emitter::emit_offset(const Index &placed, const Assignment &assignment, unsigned bits) {
@@ -184,6 +189,7 @@ bool Emitter::is_uniform(const AxisMap &axis, int vector) const {
 
 llvm::Value *Emitter::emit_valid(std::uint32_t axis, const Assignment &assignment,
                                  std::int64_t count) {
+  if (is_interior(axis)) return nullptr;
   const AxisMap &map = map_.axis(layout_, axis);
   Index first = map_.at(map.position, assignment);
   if (is_local(first)) return emit_range_check(map, assignment, count);
@@ -196,23 +202,73 @@ llvm::Value *Emitter::emit_valid(std::uint32_t axis, const Assignment &assignmen
   return valid;
 }
 
+bool Emitter::is_below(const AxisMap &axis, const Assignment &assignment,
+                       std::int64_t count) const {
+  Index first = map_.at(axis.position, assignment);
+  return provably_in(Index(0), axis.extent - first - (count - 1), map_.ranges());
+}
+
 llvm::Value *Emitter::emit_range_check(const AxisMap &axis, const Assignment &assignment,
                                        std::int64_t count) {
-  Index first = map_.at(axis.position, assignment);
-  bool above = map_.is_nonnegative(first);
-  bool below = provably_in(Index(0), axis.extent - first - (count - 1), map_.ranges());
-  if (above && below) return nullptr;
-  llvm::Value *position = materialize(emit_offset(axis.position, assignment, bits_), bits_);
-  llvm::Value *extent = materialize(emit_offset(axis.extent, {}, bits_), bits_);
-  if (!above && !below && count == 1) return b_.CreateICmpULT(position, extent);
-  llvm::Value *low = nullptr, *high = nullptr;
-  if (!above) low = b_.CreateICmpSGE(position, b_.getIntN(bits_, 0));
-  if (!below) {
-    llvm::Value *last =
-        b_.CreateAdd(position, llvm::ConstantInt::getSigned(b_.getIntNTy(bits_), count - 1));
-    high = b_.CreateICmpSLT(last, extent);
+  bool above = map_.is_nonnegative(map_.at(axis.position, assignment));
+  if (above || count > 1 || is_below(axis, assignment, count))
+    return conjunction(emit_above(axis, assignment), emit_below(axis, assignment, count));
+  // One comparison without signs does for both ends.
+  unsigned bits = position_bits(axis);
+  llvm::Value *position = materialize(emit_offset(axis.position, assignment, bits), bits);
+  return b_.CreateICmpULT(position, materialize(emit_offset(axis.extent, {}, bits), bits));
+}
+
+/// The width in which positions on the axis, and a vector beyond, are compared.
+unsigned Emitter::position_bits(const AxisMap &axis) const {
+  constexpr std::int64_t kMost = INT32_MAX - 1024;
+  std::optional<Interval> range = interval(axis.position, map_.ranges());
+  std::optional<std::int64_t> extent = axis.extent.constant();
+  bool fits = range && range->lo >= -kMost && range->hi <= kMost && extent && *extent <= kMost;
+  return fits ? 32 : bits_;
+}
+
+/// Whether the position is at least 0; null: always.
+llvm::Value *Emitter::emit_above(const AxisMap &axis, const Assignment &assignment) {
+  if (map_.is_nonnegative(map_.at(axis.position, assignment))) return nullptr;
+  unsigned bits = position_bits(axis);
+  llvm::Value *position = materialize(emit_offset(axis.position, assignment, bits), bits);
+  return b_.CreateICmpSGE(position, b_.getIntN(bits, 0));
+}
+
+/// Whether the position and the count - 1 after it are below the extent; null: always.
+llvm::Value *Emitter::emit_below(const AxisMap &axis, const Assignment &assignment,
+                                 std::int64_t count) {
+  if (is_below(axis, assignment, count)) return nullptr;
+  unsigned bits = position_bits(axis);
+  Offset last = emit_offset(axis.position, assignment, bits);
+  last.constant += count - 1;
+  return b_.CreateICmpSLT(materialize(last, bits),
+                          materialize(emit_offset(axis.extent, {}, bits), bits));
+}
+
+bool Emitter::is_interior(std::uint32_t axis) const {
+  return std::any_of(loops_.begin(), loops_.end(), [&](const Loop &loop) {
+    return loop.interior && has_loop(kernel_.layouts[layout_].axes[axis], loop.stmt->loop);
+  });
+}
+
+llvm::Value *Emitter::emit_interior(const std::string &loop) {
+  const Layout &layout = kernel_.layouts[layout_];
+  llvm::Value *interior = nullptr;
+  for (std::uint32_t a = 0; a < layout.axes.size(); ++a) {
+    if (!has_loop(layout.axes[a], loop)) continue;
+    Assignment first, last;
+    for (const Digit &d : layout.axes[a].digits)
+      if (d.kind == DigitKind::Thread || d.kind == DigitKind::Reg || d.kind == DigitKind::Vec) {
+        first.emplace_back(map_.atom_of(d), 0);
+        last.emplace_back(map_.atom_of(d), *d.extent.constant() - 1);
+      }
+    const AxisMap &axis = map_.axis(layout_, a);
+    interior = conjunction(interior, emit_above(axis, first));
+    interior = conjunction(interior, emit_below(axis, last, 1));
   }
-  return conjunction(low, high);
+  return interior;
 }
 
 }  // namespace fuse

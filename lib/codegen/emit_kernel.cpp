@@ -20,6 +20,7 @@ Emitter::Emitter(const Kernel &kernel, const Target &target, llvm::Module &modul
       target_(target),
       module_(module),
       map_(kernel),
+      fills_(kernel),
       b_(module.getContext()),
       ops_(b_, target),
       bits_(static_cast<unsigned>(kernel.index_bits)),
@@ -125,15 +126,15 @@ void Emitter::emit_stmt(const Stmt &stmt) {
   }
 }
 
+llvm::Constant *Emitter::constant_of(DType dtype, std::uint64_t bits) {
+  llvm::Type *type = type_of(dtype, module_.getContext());
+  llvm::APInt pattern = llvm::APInt(64, bits).trunc(type->getPrimitiveSizeInBits());
+  if (type->isIntegerTy()) return llvm::ConstantInt::get(type, pattern);
+  return llvm::ConstantFP::get(type, llvm::APFloat(type->getFltSemantics(), pattern));
+}
+
 void Emitter::emit_constant(const Stmt &stmt) {
-  llvm::Type *type = type_of(stmt.literal.dtype, module_.getContext());
-  unsigned bits = type->getPrimitiveSizeInBits();
-  llvm::APInt pattern = llvm::APInt(64, stmt.literal.bits).trunc(bits);
-  llvm::Constant *value =
-      type->isIntegerTy()
-          ? static_cast<llvm::Constant *>(llvm::ConstantInt::get(type, pattern))
-          : llvm::ConstantFP::get(type, llvm::APFloat(type->getFltSemantics(), pattern));
-  define(stmt.results[0], {value});
+  define(stmt.results[0], {constant_of(stmt.literal.dtype, stmt.literal.bits)});
 }
 
 void Emitter::emit_position(const Stmt &stmt) {
@@ -182,6 +183,24 @@ llvm::Value *emit_opaque(Builder &b, llvm::Value *value) {
   return b.CreateTrunc(call(Hook::opaque_i32, b.CreateZExt(value, b.getInt32Ty())), type);
 }
 
+/// Neighbours of 8 or 16 bits stay packed in words, as loads bring them.
+void emit_opaque_slots(Builder &b, Values &slots) {
+  std::size_t bits = slots[0]->getType()->getPrimitiveSizeInBits();
+  std::size_t count = bits < 8 ? 1 : std::max<std::size_t>(1, 32 / bits);
+  if (count == 1 || slots.size() % count != 0) count = 1;
+  for (std::size_t s = 0; s < slots.size(); s += count) {
+    auto at = slots.begin() + static_cast<std::ptrdiff_t>(s);
+    Values word(at, at + static_cast<std::ptrdiff_t>(count));
+    llvm::Value *joined = join_vector(b, word);
+    llvm::Type *type = joined->getType();
+    if (count > 1) joined = b.CreateBitCast(joined, b.getInt32Ty());
+    joined = emit_opaque(b, joined);
+    if (count > 1) joined = b.CreateBitCast(joined, type);
+    Values kept = split_vector(b, joined);
+    std::copy(kept.begin(), kept.end(), at);
+  }
+}
+
 }  // namespace
 
 void Emitter::emit_keep(const Stmt &stmt) {
@@ -193,7 +212,7 @@ void Emitter::emit_keep(const Stmt &stmt) {
   if (stmt.residence == Residence::Shared)
     keep_shared(kernel_.values[operand].dtype, slots);
   else
-    for (llvm::Value *&value : slots) value = emit_opaque(b_, value);
+    emit_opaque_slots(b_, slots);
   define(stmt.results[0], std::move(slots));
 }
 
@@ -220,6 +239,31 @@ void Emitter::emit_in(const Stmt &stmt) {
   layout_ = outer;
 }
 
+void Emitter::emit_loop_body(const Stmt &stmt) {
+  scopes_.emplace_back();
+  emit_body(stmt.body);
+  scopes_.pop_back();
+}
+
+/// A partitioned loop holds its body twice: iterations that no edge touches make no tests.
+void Emitter::emit_iteration(const Stmt &stmt) {
+  scopes_.emplace_back();
+  llvm::Value *interior = stmt.partition ? emit_interior(stmt.loop) : nullptr;
+  if (interior) {
+    emit_if_else(
+        b_, interior,
+        [&] {
+          loops_.back().interior = true;
+          emit_loop_body(stmt);
+          loops_.back().interior = false;
+        },
+        [&] { emit_loop_body(stmt); });
+  } else {
+    emit_loop_body(stmt);
+  }
+  scopes_.pop_back();
+}
+
 void Emitter::emit_for(const Stmt &stmt) {
   const Digit *digit = nullptr;
   for (LayoutId l = 0; l < kernel_.layouts.size(); ++l)
@@ -242,9 +286,7 @@ void Emitter::emit_for(const Stmt &stmt) {
   b_.CreateCondBr(b_.CreateICmpULT(iteration, count), body, exit);
   b_.SetInsertPoint(body);
   loops_.push_back(std::move(loop));
-  scopes_.emplace_back();
-  emit_body(stmt.body);
-  scopes_.pop_back();
+  emit_iteration(stmt);
   // What one iteration reads from shared memory the next must not overwrite: with two or more
   // barriers in the body, one always stands between.
   if (loops_.back().barriers == 1) emit_barrier();
@@ -300,6 +342,22 @@ void emit_if(Builder &b, llvm::Value *condition, const std::function<void()> &th
   b.CreateCondBr(condition, inside, after);
   b.SetInsertPoint(inside);
   then();
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+}
+
+void emit_if_else(Builder &b, llvm::Value *condition, const std::function<void()> &then,
+                  const std::function<void()> &otherwise) {
+  llvm::Function *function = b.GetInsertBlock()->getParent();
+  auto *first = llvm::BasicBlock::Create(b.getContext(), "then", function);
+  auto *second = llvm::BasicBlock::Create(b.getContext(), "else", function);
+  auto *after = llvm::BasicBlock::Create(b.getContext(), "end", function);
+  b.CreateCondBr(condition, first, second);
+  b.SetInsertPoint(first);
+  then();
+  b.CreateBr(after);
+  b.SetInsertPoint(second);
+  otherwise();
   b.CreateBr(after);
   b.SetInsertPoint(after);
 }

@@ -63,9 +63,7 @@ llvm::Value *Emitter::address(BufferId buffer, const Offset &offset) {
   return b_.CreateGEP(element, pointer, constant);
 }
 
-namespace {
-
-llvm::Value *join(Builder &b, const Values &elements) {
+llvm::Value *join_vector(Builder &b, const Values &elements) {
   auto count = static_cast<unsigned>(elements.size());
   if (count == 1) return elements[0];
   llvm::Value *joined =
@@ -74,7 +72,7 @@ llvm::Value *join(Builder &b, const Values &elements) {
   return joined;
 }
 
-Values split(Builder &b, llvm::Value *joined) {
+Values split_vector(Builder &b, llvm::Value *joined) {
   auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(joined->getType());
   if (!vector) return {joined};
   Values elements;
@@ -82,6 +80,8 @@ Values split(Builder &b, llvm::Value *joined) {
     elements.push_back(b.CreateExtractElement(joined, i));
   return elements;
 }
+
+namespace {
 
 llvm::Type *vector_of(llvm::Type *element, std::size_t count) {
   if (count == 1) return element;
@@ -94,33 +94,34 @@ llvm::Align alignment_of(llvm::Type *type) {
 
 }  // namespace
 
-Values Emitter::read_elements(llvm::Value *pointer, llvm::Type *element, int count) {
+llvm::Value *Emitter::read_vector(llvm::Value *pointer, llvm::Type *element, int count) {
   llvm::Type *type = vector_of(element, static_cast<std::size_t>(count));
-  return split(b_, b_.CreateAlignedLoad(type, pointer, alignment_of(type)));
+  return b_.CreateAlignedLoad(type, pointer, alignment_of(type));
 }
 
-void Emitter::write_elements(llvm::Value *pointer, const Values &elements) {
-  llvm::Value *joined = join(b_, elements);
+void Emitter::write_vector(llvm::Value *pointer, const Values &elements) {
+  llvm::Value *joined = join_vector(b_, elements);
   b_.CreateAlignedStore(joined, pointer, alignment_of(joined->getType()));
 }
 
-Values Emitter::load_vector(const Stmt &stmt, llvm::Value *pointer, int count) {
+llvm::Value *Emitter::load_vector(const Stmt &stmt, llvm::Value *pointer, int count) {
   const Buffer &buffer = kernel_.buffers[stmt.buffer];
   llvm::Type *element = memory_type_of(buffer.dtype, module_.getContext());
   std::size_t size = static_cast<std::size_t>(count) * size_of(buffer.dtype);
   std::optional<Hook> hook = load_hook(stmt.cache, size);
-  if (!hook) return read_elements(pointer, element, count);
+  if (!hook) return read_vector(pointer, element, count);
   llvm::Type *type = vector_of(element, static_cast<std::size_t>(count));
-  return split(b_, b_.CreateBitCast(load_words(b_, *hook, pointer, size / 4), type));
+  return b_.CreateBitCast(load_words(b_, *hook, pointer, size / 4), type);
 }
 
 void Emitter::store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements) {
   std::size_t size = elements.size() * size_of(kernel_.buffers[stmt.buffer].dtype);
   std::optional<Hook> hook = store_hook(stmt.cache, size);
-  if (!hook) return write_elements(pointer, elements);
-  llvm::Value *words = b_.CreateBitCast(join(b_, elements), vector_of(b_.getInt32Ty(), size / 4));
+  if (!hook) return write_vector(pointer, elements);
+  llvm::Value *words =
+      b_.CreateBitCast(join_vector(b_, elements), vector_of(b_.getInt32Ty(), size / 4));
   Values arguments = {pointer};
-  for (llvm::Value *word : split(b_, words)) arguments.push_back(word);
+  for (llvm::Value *word : split_vector(b_, words)) arguments.push_back(word);
   b_.CreateCall(hook_function(module_, *hook), arguments);
 }
 

@@ -60,7 +60,8 @@ void Emitter::emit_move(const Stmt &stmt) {
   llvm::Type *type = memory_type_of(dtype, module_.getContext());
   for (const Group &group :
        group_access({stmt.index, stmt.read_vector, kNone}, kernel_.values[result].dims)) {
-    Values loaded = read_elements(shared_element(region, type, group.offset), type, group.size);
+    Values loaded =
+        split_vector(b_, read_vector(shared_element(region, type, group.offset), type, group.size));
     for (int i = 0; i < group.size; ++i) {
       llvm::Value *value = loaded[static_cast<std::size_t>(i)];
       if (is_bool(dtype)) value = b_.CreateIsNotNull(value);
@@ -85,9 +86,9 @@ void Emitter::write_moved(const Stmt &stmt, llvm::Value *region) {
     }
     emit_if(b_, group.uniform, [&] {
       emit_whole_or_edge(
-          group, [&] { write_elements(pointer, elements); },
+          group, [&] { write_vector(pointer, elements); },
           [&](std::size_t i) {
-            write_elements(b_.CreateConstGEP1_64(type, pointer, i), {elements[i]});
+            write_vector(b_.CreateConstGEP1_64(type, pointer, i), {elements[i]});
           });
     });
   }

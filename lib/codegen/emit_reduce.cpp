@@ -100,6 +100,7 @@ Element Emitter::gather_element(const Stmt &stmt, const Assignment &assignment,
     element.operands.push_back(ops_.cast(scalar, dtypes[i]));
   }
   for (std::uint32_t a : axes) {
+    if (stmt.kind == StmtKind::Reduce && fills_.is_neutral(stmt, a)) continue;
     Assignment start = assignment;
     const AxisMap &axis = map_.axis(layout_, a);
     if (is_uniform(axis, static_cast<int>(axis.vec_extent)))
@@ -124,31 +125,41 @@ void Emitter::emit_reduce(const Stmt &stmt) {
   std::vector<DType> dtypes;
   for (ValueId result : stmt.results) dtypes.push_back(kernel_.values[result].dtype);
   auto reduction = std::make_shared<Reduction>(
-      Reduction{MonoidOps(b_, ops_, stmt.monoid, dtypes), stmt.results,
+      Reduction{MonoidOps(b_, ops_, stmt.monoid, dtypes, stmt.approximate), stmt.results,
                 parts_of(layout, axes, DigitKind::Thread), parts_of(layout, axes, DigitKind::Cta)});
   SlotSpace space = slots_of(stmt.results[0]), reduced = map_.slots(layout_, axes);
   Loop *loop = accumulating_loop(axes);
-  std::vector<State> accumulators, states;
+  const std::vector<State> *accumulators =
+      loop ? &accumulators_of(*loop, stmt, space.size(), reduction) : nullptr;
+  std::vector<State> states;
   for (std::size_t s = 0; s < space.size(); ++s) {
     std::vector<Element> elements;
     for (std::size_t r = 0; r < reduced.size(); ++r)
       elements.push_back(
           gather_element(stmt, merge(space.decode(s), reduced.decode(r)), axes, dtypes));
     State before;
-    if (loop) {
-      accumulators.push_back(make_accumulator(*loop, reduction->monoid));
-      before = load_accumulator(accumulators.back(), dtypes);
-    }
+    if (loop) before = load_accumulator((*accumulators)[s], dtypes);
     states.push_back(reduction->monoid.fold(elements, before));
     for (std::size_t c = 0; loop && c < dtypes.size(); ++c)
-      b_.CreateStore(states[s][c], accumulators[s][c]);
+      b_.CreateStore(states[s][c], (*accumulators)[s][c]);
   }
-  if (!loop) return combine_threads(*reduction, states);
-  loop->finish.push_back([this, reduction, accumulators, dtypes] {
+  if (!loop) combine_threads(*reduction, states);
+}
+
+/// The accumulators of the statement; the first time they are made, to be combined behind the loop.
+std::vector<State> &Emitter::accumulators_of(Loop &loop, const Stmt &stmt, std::size_t slots,
+                                             const std::shared_ptr<Reduction> &reduction) {
+  auto [it, is_new] = loop.accumulators.try_emplace(&stmt);
+  if (!is_new) return it->second;
+  for (std::size_t s = 0; s < slots; ++s)
+    it->second.push_back(make_accumulator(loop, reduction->monoid));
+  loop.finish.push_back([this, reduction, accumulators = it->second] {
     std::vector<State> totals;
-    for (const State &a : accumulators) totals.push_back(load_accumulator(a, dtypes));
+    for (const State &a : accumulators)
+      totals.push_back(load_accumulator(a, reduction->monoid.dtypes()));
     combine_threads(*reduction, totals);
   });
+  return it->second;
 }
 
 /// Memory of a state, set to the identity before the loop; it becomes registers.

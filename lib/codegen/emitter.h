@@ -5,6 +5,7 @@
 // where they dominate the rest of the scope, outside guarded branches, and remembered per scope.
 #pragma once
 
+#include "codegen/fill.h"
 #include "codegen/llvm.h"
 #include "codegen/machine_map.h"
 #include "codegen/monoid.h"
@@ -16,6 +17,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,9 +33,16 @@ struct Offset {
 /// Emits `then` where the condition holds; a null condition always does.
 void emit_if(Builder &b, llvm::Value *condition, const std::function<void()> &then);
 
-/// The value where control came from one block, 0 where it came from the other.
-llvm::Value *emit_or_zero(Builder &b, llvm::Value *value, llvm::BasicBlock *from,
-                          llvm::BasicBlock *otherwise);
+void emit_if_else(Builder &b, llvm::Value *condition, const std::function<void()> &then,
+                  const std::function<void()> &otherwise);
+
+/// The value where control came from one block, the constant where it came from the other.
+llvm::Value *emit_or(Builder &b, llvm::Value *value, llvm::BasicBlock *from,
+                     llvm::Constant *constant, llvm::BasicBlock *otherwise);
+
+/// Elements <-> one LLVM vector; a single element is itself.
+llvm::Value *join_vector(Builder &b, const Values &elements);
+Values split_vector(Builder &b, llvm::Value *joined);
 
 class Emitter {
  public:
@@ -61,6 +70,8 @@ class Emitter {
     llvm::BasicBlock *preheader = nullptr;
     int barriers = 0;
     int cluster_barriers = 0;
+    bool interior = false;  // every position of an iteration is valid
+    std::map<const Stmt *, std::vector<State>> accumulators;
     std::vector<std::function<void()>> finish;
   };
 
@@ -79,7 +90,12 @@ class Emitter {
     Offset offset;                   // of element 0
     llvm::Value *uniform = nullptr;  // all elements or none take part
     llvm::Value *whole = nullptr;    // every element is valid on the vector's axis
-    Values element;                  // valid ones by one; empty if `whole` is null
+    std::uint32_t axis = kNone;      // the vector's, if `whole` is not null
+  };
+
+  /// Elements first .. last of a vector are valid; in 32 bits, none if last < first.
+  struct Span {
+    llvm::Value *first, *last;
   };
 
   // emit_kernel.cpp: parameters, the body, scopes.
@@ -88,11 +104,14 @@ class Emitter {
   void emit_body(const std::vector<Stmt> &body);
   void emit_stmt(const Stmt &stmt);
   void emit_constant(const Stmt &stmt);
+  llvm::Constant *constant_of(DType dtype, std::uint64_t bits);
   void emit_position(const Stmt &stmt);
   void emit_compute(const Stmt &stmt);
   void emit_keep(const Stmt &stmt);
   void keep_shared(DType dtype, Values &slots);
   void emit_for(const Stmt &stmt);
+  void emit_iteration(const Stmt &stmt);
+  void emit_loop_body(const Stmt &stmt);
   void emit_in(const Stmt &stmt);
   void emit_last_block(const Stmt &stmt);
 
@@ -118,6 +137,14 @@ class Emitter {
   llvm::Value *emit_valid(std::uint32_t axis, const Assignment &assignment, std::int64_t count);
   llvm::Value *emit_range_check(const AxisMap &axis, const Assignment &assignment,
                                 std::int64_t count);
+  /// Whether all positions of this iteration are valid, for every thread of the block; null:
+  /// always.
+  llvm::Value *emit_interior(const std::string &loop);
+  bool is_interior(std::uint32_t axis) const;
+  unsigned position_bits(const AxisMap &axis) const;
+  bool is_below(const AxisMap &axis, const Assignment &assignment, std::int64_t count) const;
+  llvm::Value *emit_below(const AxisMap &axis, const Assignment &assignment, std::int64_t count);
+  llvm::Value *emit_above(const AxisMap &axis, const Assignment &assignment);
   /// Whether a vector of that many elements on the axis is valid as a whole or not at all.
   bool is_uniform(const AxisMap &axis, int vector) const;
 
@@ -134,18 +161,20 @@ class Emitter {
   llvm::Value *conjunction(llvm::Value *a, llvm::Value *b);
   void emit_whole_or_edge(const Group &group, const std::function<void()> &whole,
                           const std::function<void(std::size_t)> &one);
-  Values load_group(const Stmt &stmt, const Group &group, llvm::Value *pointer);
+  Span emit_span(const Group &group);
+  llvm::Constant *fill_of(const Stmt &load, int count);
+  Values load_groups(const Stmt &stmt, const std::vector<Group> &groups);
+  llvm::Value *load_group(const Stmt &stmt, const Group &group, llvm::Value *pointer);
   Values scalar_slots(const Stmt &stmt);
-  void drop_invalid(const SlotSpace &space, const std::vector<Group> &groups, Values &slots);
-  Values load_edge(const Stmt &stmt, const Group &group, llvm::Value *pointer);
+  llvm::Value *load_edge(const Stmt &stmt, const Group &group, llvm::Value *pointer);
   void store_group(const Stmt &stmt, const Group &group, llvm::Value *pointer,
                    const Values &elements);
 
   // emit_memory.cpp: addresses and the instructions that touch memory.
   llvm::Value *address(BufferId buffer, const Offset &offset);
-  Values read_elements(llvm::Value *pointer, llvm::Type *element, int count);
-  void write_elements(llvm::Value *pointer, const Values &elements);
-  Values load_vector(const Stmt &stmt, llvm::Value *pointer, int count);
+  llvm::Value *read_vector(llvm::Value *pointer, llvm::Type *element, int count);
+  void write_vector(llvm::Value *pointer, const Values &elements);
+  llvm::Value *load_vector(const Stmt &stmt, llvm::Value *pointer, int count);
   void store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements);
 
   // emit_reduce.cpp: reductions.
@@ -158,6 +187,8 @@ class Emitter {
                               std::int64_t entries);
   Loop *accumulating_loop(const std::vector<std::uint32_t> &axes);
   State make_accumulator(const Loop &loop, MonoidOps &monoid);
+  std::vector<State> &accumulators_of(Loop &loop, const Stmt &stmt, std::size_t slots,
+                                      const std::shared_ptr<Reduction> &reduction);
   State load_accumulator(const State &memory, const std::vector<DType> &dtypes);
   void combine_threads(Reduction &reduction, std::vector<State> &states);
   void combine_lanes(Reduction &reduction, std::vector<State> &states);
@@ -192,6 +223,7 @@ class Emitter {
   const Target &target_;
   llvm::Module &module_;
   MachineMap map_;
+  Fills fills_;
   Builder b_;
   Ops ops_;
   llvm::Function *function_ = nullptr;

@@ -165,7 +165,7 @@ SlotSpace MachineMap::slots(LayoutId layout, const std::vector<std::uint32_t> &a
 }
 
 bool MachineMap::is_nonnegative(const Index &index) const {
-  return provably_in(index, index + 1, ranges_);
+  return fuse::is_nonnegative(index, ranges_);
 }
 
 }  // namespace fuse

@@ -102,7 +102,7 @@ llvm::Value *MonoidOps::exp_difference(llvm::Value *x, llvm::Value *maximum) {
     Scalar operands[] = {{difference, DType::F64}};
     return ops_.emit(Op::Exp, DType::F64, operands);
   }
-  return ops_.exp2(b_.CreateFMul(difference, ops_.constant(DType::F32, kLog2E)));
+  return ops_.exp2(b_.CreateFMul(difference, ops_.constant(DType::F32, kLog2E)), approximate_);
 }
 
 State MonoidOps::combine_online(const State &left, const State &right) {

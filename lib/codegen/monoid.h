@@ -21,8 +21,13 @@ struct Element {
 class MonoidOps {
  public:
   /// The dtypes are those of the state's components.
-  MonoidOps(Builder &builder, Ops &ops, Monoid monoid, std::vector<DType> dtypes)
-      : b_(builder), ops_(ops), monoid_(monoid), dtypes_(std::move(dtypes)) {}
+  MonoidOps(Builder &builder, Ops &ops, Monoid monoid, std::vector<DType> dtypes,
+            bool approximate = false)
+      : b_(builder),
+        ops_(ops),
+        monoid_(monoid),
+        dtypes_(std::move(dtypes)),
+        approximate_(approximate) {}
 
   Monoid monoid() const { return monoid_; }
   const std::vector<DType> &dtypes() const { return dtypes_; }
@@ -50,6 +55,7 @@ class MonoidOps {
   Ops &ops_;
   Monoid monoid_;
   std::vector<DType> dtypes_;
+  bool approximate_;  // terms of `online` may be flushed
 };
 
 }  // namespace fuse

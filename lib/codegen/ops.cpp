@@ -74,8 +74,10 @@ llvm::Value *Ops::greatest(DType dtype) {
                                                            : llvm::APInt::getMaxValue(bits));
 }
 
-llvm::Value *Ops::exp2(llvm::Value *x) {
-  return b_.CreateIntrinsic(b_.getFloatTy(), llvm::Intrinsic::nvvm_ex2_approx, {x});
+llvm::Value *Ops::exp2(llvm::Value *x, bool flushes) {
+  llvm::Intrinsic::ID id =
+      flushes ? llvm::Intrinsic::nvvm_ex2_approx_ftz : llvm::Intrinsic::nvvm_ex2_approx;
+  return b_.CreateIntrinsic(b_.getFloatTy(), id, {x});
 }
 
 llvm::Value *Ops::emit(Op op, DType result, std::span<const Scalar> operands) {

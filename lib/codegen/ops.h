@@ -44,7 +44,8 @@ class Ops {
   llvm::Value *constant(DType dtype, double value);
   llvm::Value *least(DType dtype);     // -inf or the smallest value
   llvm::Value *greatest(DType dtype);  // inf or the largest value
-  llvm::Value *exp2(llvm::Value *x);   // f32, the hardware's approximation
+  /// f32, the hardware's approximation; results below the smallest normal number may become 0.
+  llvm::Value *exp2(llvm::Value *x, bool flushes);
 
  private:
   // ops.cpp

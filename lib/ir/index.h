@@ -96,6 +96,9 @@ struct Interval {
 };
 std::optional<Interval> interval(const Index &index, const Ranges &ranges);
 
+/// Shows 0 <= index over the ranges; false where it cannot.
+bool is_nonnegative(const Index &index, const Ranges &ranges);
+
 /// Shows 0 <= a and a < b over the ranges; false where it cannot.
 bool provably_in(const Index &a, const Index &b, const Ranges &ranges);
 

@@ -171,8 +171,6 @@ enum class Bound { Lower, Upper };
 
 std::optional<Index> bound_of(const Index &index, Bound bound, const Ranges &ranges);
 
-bool is_nonnegative(const Index &index, const Ranges &ranges);
-
 std::optional<Index> bound_of_quotient(const Atom &atom, Bound bound, const Ranges &ranges) {
   bool is_constant = atom.denominator->constant().has_value();
   std::optional<Index> n = bound_of(*atom.numerator, bound, ranges);
@@ -256,6 +254,8 @@ std::optional<std::int64_t> least_value(const Index &index, const Ranges &ranges
   return least;
 }
 
+}  // namespace
+
 bool is_nonnegative(const Index &index, const Ranges &ranges) {
   const std::vector<Term> &t = index.terms();
   bool is_atom = t.size() == 1 && t[0].coefficient == 1 && t[0].atoms.size() == 1;
@@ -270,8 +270,6 @@ bool is_nonnegative(const Index &index, const Ranges &ranges) {
   std::optional<std::int64_t> least = lower ? least_value(*lower, ranges) : std::nullopt;
   return least && *least >= 0;
 }
-
-}  // namespace
 
 std::optional<Interval> interval(const Index &index, const Ranges &ranges) {
   std::optional<Index> lower = bound_of(index, Bound::Lower, ranges);

@@ -112,14 +112,17 @@ enum class Residence : std::uint8_t { Register, Shared };
 
 struct Stmt {
   StmtKind kind = StmtKind::Compute;
-  Op op = Op::Add;              // Compute
-  bool approximate = false;     // Compute: a relative error of 2^-16 will do (exp exp2 sigmoid div)
-  Monoid monoid = Monoid::Sum;  // Reduce, Scan
+  Op op = Op::Add;  // Compute
+  /// Compute: a relative error of 2^-16 will do (exp exp2 sigmoid div). Reduce: terms of `online`
+  /// below the smallest normal number may become 0.
+  bool approximate = false;
+  Monoid monoid = Monoid::Sum;                // Reduce, Scan
   Cache cache = Cache::Default;               // Load, Store
   Residence residence = Residence::Register;  // Keep
   bool exclusive = false;                     // Scan
-  int vector = 1;       // Load, Store, Move (writing): elements per access along vec
-  int read_vector = 1;  // Move (reading)
+  bool partition = false;  // For: iterations that are valid as a whole run without tests
+  int vector = 1;          // Load, Store, Move (writing): elements per access along vec
+  int read_vector = 1;     // Move (reading)
   std::vector<ValueId> results;
   std::vector<ValueId> operands;
   ValueId guard = kNone;    // Load, Store: a bool value

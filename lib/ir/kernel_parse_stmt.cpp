@@ -187,6 +187,7 @@ std::vector<DType> KernelParser::parse_fold(Stmt &s, StmtKind kind) {
   lexer_.expect("over");
   s.axes = parse_dim_list();
   s.exclusive = kind == StmtKind::Scan && lexer_.accept("exclusive");
+  s.approximate = kind == StmtKind::Reduce && lexer_.accept("approx");
   std::vector<DType> dtypes(static_cast<std::size_t>(num_results(s.monoid)), operand_dtype(s));
   if (s.operands.size() == 2) dtypes[1] = k_.values[s.operands[1]].dtype;
   return dtypes;
@@ -200,6 +201,7 @@ Stmt KernelParser::parse_effect(int depth) {
   if (word.name == "for") {
     s.kind = StmtKind::For;
     s.loop = lexer_.expect(Token::Kind::Identifier, "the loop's name").name;
+    s.partition = lexer_.accept("partition");
   } else if (word.name == "in") {
     s.kind = StmtKind::In;
     s.layout = parse_layout_name();

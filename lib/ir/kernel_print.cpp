@@ -170,8 +170,8 @@ class Printer {
       case StmtKind::Load:
       case StmtKind::Store: print_access(s); break;
       case StmtKind::Reduce:
-        append(out_, "reduce {}({}) over {}", fuse::to_string(s.monoid), values(s.operands),
-               dims(s.axes));
+        append(out_, "reduce {}({}) over {}{}", fuse::to_string(s.monoid), values(s.operands),
+               dims(s.axes), s.approximate ? " approx" : "");
         break;
       case StmtKind::Scan:
         append(out_, "scan {}({}) over {}{}", fuse::to_string(s.monoid), values(s.operands),
@@ -185,7 +185,7 @@ class Printer {
         append(out_, "keep {} {}", s.residence == Residence::Register ? "reg" : "shared",
                values(s.operands));
         break;
-      case StmtKind::For: append(out_, "for {}", s.loop); break;
+      case StmtKind::For: append(out_, "for {}{}", s.loop, s.partition ? " partition" : ""); break;
       case StmtKind::In: append(out_, "in {}", k_.layouts[s.layout].name); break;
       case StmtKind::LastBlock:
         append(out_, "last_block {} of {}", element(s), index(s.count));

@@ -325,6 +325,25 @@ class Verifier {
     scopes_.pop_back();
   }
 
+  /// Both forms of a partitioned loop hold the statement: it may not meet other threads there.
+  bool may_be_partitioned(const Stmt &s) const {
+    switch (s.kind) {
+      case StmtKind::Constant:
+      case StmtKind::Position:
+      case StmtKind::Compute:
+      case StmtKind::Load:
+      case StmtKind::Store: return true;
+      case StmtKind::Keep: return s.residence == Residence::Register;
+      case StmtKind::Reduce: return level_of(s) < pending_.size();
+      case StmtKind::Scan:
+      case StmtKind::Move:
+      case StmtKind::For:
+      case StmtKind::In:
+      case StmtKind::LastBlock: return false;
+    }
+    return false;
+  }
+
   void verify_for(const Stmt &s) {
     check(loop_digit(layout(), s.loop), "layout {} has no loop {}", layout().name, s.loop);
     check(std::find(loops_.begin(), loops_.end(), s.loop) == loops_.end(), "loop {} is bound",
@@ -332,6 +351,9 @@ class Verifier {
     loops_.push_back(s.loop);
     pending_.emplace_back();
     verify_scope(s.body);
+    for (const Stmt &inner : s.body)
+      check(!s.partition || may_be_partitioned(inner),
+            "loop {} cannot be partitioned: its body meets other threads", s.loop);
     std::vector<ValueId> complete = std::move(pending_.back());
     pending_.pop_back();
     loops_.pop_back();

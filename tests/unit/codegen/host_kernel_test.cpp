@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -44,6 +45,50 @@ TEST(HostKernelTest, ElementwiseWithTailAndSymbol) {
          {&px, &py, &n}, 4);
   for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(y[i], 2 * x[i]);
   for (std::int64_t i = n; i < n + 5; ++i) EXPECT_EQ(y[i], -1.0f);
+}
+
+/// Rows of 4099 that begin anywhere, in loops with and without a form for whole iterations.
+TEST(HostKernelTest, EdgesOfRowsTakeNoPart) {
+  constexpr std::int64_t kRows = 3, kColumns = 4099;
+  std::vector<float> x(kRows * kColumns);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = -3.0f - static_cast<float>(i * 37 % 101);
+  for (const char *form : {"", " partition"}) {
+    std::vector<float> most(kRows), least(kRows), sum(kRows), top(kRows), total(kRows);
+    void *pointers[] = {x.data(), most.data(), least.data(), sum.data(), top.data(), total.data()};
+    launch(
+        R"(kernel @folds(%x: f32[3, 4099]) -> (%a: f32[3], %b: f32[3], %c: f32[3], %d: f32[3], %e: f32[3]) threads 64 cluster 1 index 64 {
+  dims i: 3, r: 4099
+  layout L: i = grid 3; r = loop:k 9 . reg 2 . thread 64 . vec 4 align %x[i*4099]
+  in L {
+    %one = const 1.0 : f32
+    for k)" +
+            std::string(form) +
+            R"( {
+      %v = load.4 %x[i*4099 + r]
+      %v0 = reduce max(%v) over r
+      %v1 = reduce min(%v) over r
+      %v2 = reduce sum(%v) over r
+      %v3, %v4 = reduce online(%v, %one) over r
+    }
+    store %a[i], %v0
+    store %b[i], %v1
+    store %c[i], %v2
+    store %d[i], %v3
+    store %e[i], %v4
+  }
+})",
+        {&pointers[0], &pointers[1], &pointers[2], &pointers[3], &pointers[4], &pointers[5]}, 3);
+    for (std::size_t i = 0; i < kRows; ++i) {
+      auto row = x.begin() + static_cast<std::ptrdiff_t>(i) * kColumns;
+      EXPECT_EQ(most[i], *std::max_element(row, row + kColumns)) << form;
+      EXPECT_EQ(least[i], *std::min_element(row, row + kColumns)) << form;
+      EXPECT_EQ(sum[i], std::accumulate(row, row + kColumns, 0.0f)) << form;
+      EXPECT_EQ(top[i], most[i]) << form;
+      float expected = 0;
+      for (auto it = row; it != row + kColumns; ++it) expected += std::exp(*it - most[i]);
+      EXPECT_NEAR(total[i], expected, 1e-4 * expected) << form;
+    }
+  }
 }
 
 TEST(HostKernelTest, RowSumsAcrossWarpsInAnyOrder) {

@@ -247,6 +247,14 @@ TEST(KernelVerify, Moves) {  // 22
             "kernel k: move %g: no vec digit that 8 divides advances r*2 by 1");
 }
 
+TEST(KernelVerify, PartitionedLoopsStayWithinTheThread) {
+  EXPECT_EQ(error_in("for k partition {\n" + kLoad + "%g = reduce sum(%f) over i\n}", kLoop), "");
+  EXPECT_EQ(error_in("for k partition {\n" + kLoad + "%g = reduce sum(%f) over r\n}", kLoop),
+            "kernel k: reduce %g: loop k cannot be partitioned: its body meets other threads");
+  EXPECT_EQ(error_in("for k partition {\n" + kLoad + "%g = keep shared %f\n}", kLoop),
+            "kernel k: keep %g: loop k cannot be partitioned: its body meets other threads");
+}
+
 TEST(KernelVerify, Scopes) {  // 23, 24
   EXPECT_EQ(error_in("for n {\n}"), "kernel k: for: layout L has no loop n");
   EXPECT_EQ(error_in("for k {\nfor k {\n}\n}", "i = loop:k 64"), "kernel k: for: loop k is bound");
