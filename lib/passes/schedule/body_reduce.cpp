@@ -96,8 +96,9 @@ void BodyBuilder::reduce_online(NodeId sum, const OnlineSum &online) {
   ValueId u = depend_on_all_reduced(lower(online.exponent));
   ValueId weight =
       online.weight == kNoNode ? emit_constant(float_literal(DType::F32, 1)) : lower(online.weight);
-  std::vector<ValueId> results =
-      emit_reduce(Monoid::Online, {u, depend_on_all_reduced(weight)}, {DType::F32, DType::F32});
+  std::vector<ValueId> results = emit_reduce(Monoid::Online, {u, weight}, {DType::F32, DType::F32});
+  // The largest term is its weight: beside 1, terms that are no normal numbers do not count.
+  inner->back().approximate = online.weight == kNoNode;
   reduce_results_[online.maximum] = {results[0]};
   reduce_results_[sum] = {results[1]};
 }

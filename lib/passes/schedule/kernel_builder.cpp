@@ -203,6 +203,26 @@ class Assembler {
     return s;
   }
 
+  /// Iterations that no edge touches make no tests; there are edges where digits span more than
+  /// the dims.
+  Stmt row_loop(std::vector<Stmt> body) const {
+    Stmt s = loop(kRowLoop, std::move(body));
+    for (const Axis &axis : mapping_.layout.axes) s.partition |= has_loop(axis) && !is_exact(axis);
+    return s;
+  }
+
+  static bool has_loop(const Axis &axis) {
+    return std::any_of(axis.digits.begin(), axis.digits.end(),
+                       [](const Digit &d) { return d.kind == DigitKind::Loop; });
+  }
+
+  bool is_exact(const Axis &axis) const {
+    Index spanned = 1, extent = 1;
+    for (const Digit &d : axis.digits) spanned = spanned * d.extent;
+    for (DimId d : axis.dims) extent = extent * domain_.dims[d].extent;
+    return axis.align.buffer == kNone && spanned == extent;
+  }
+
   void reduce_level(BodyBuilder &builder, int level, std::vector<Stmt> &body) {
     std::vector<Stmt> inner;
     builder.inner = &inner;
@@ -210,7 +230,7 @@ class Assembler {
       if (l == level && !is_folded_online(node)) builder.reduce(node);
     if (level == 1)
       for (const auto &[sum, online] : online_) builder.reduce_online(sum, online);
-    body.push_back(loop(kRowLoop, std::move(inner)));
+    body.push_back(row_loop(std::move(inner)));
     builder.leave_loop();
   }
 
@@ -221,7 +241,7 @@ class Assembler {
     std::vector<Stmt> inner;
     builder.inner = &inner;
     for (NodeId id : planned_.stores) builder.store(id);
-    if (!inner.empty()) body.push_back(loop(kRowLoop, std::move(inner)));
+    if (!inner.empty()) body.push_back(row_loop(std::move(inner)));
     guards_ = builder.guard_conditions();
     return builder.ok();
   }
