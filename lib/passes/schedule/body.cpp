@@ -76,6 +76,7 @@ std::vector<DimId> BodyBuilder::union_dims(const std::vector<ValueId> &values) c
 void BodyBuilder::emit(Stmt stmt) {
   std::vector<DimId> dims = merge(union_dims(stmt.operands), dims_of(stmt.index));
   if (stmt.guard != kNone) dims = merge(dims, kernel_.values[stmt.guard].dims);
+  count_cheap_ops(stmt);
   list_of(dims).push_back(std::move(stmt));
 }
 
@@ -202,6 +203,7 @@ std::vector<BodyBuilder::Key> BodyBuilder::demands(const Key &key) {
 }
 
 ValueId BodyBuilder::emit_node(const Key &key) {
+  if (crossed_.count(key)) return emit_crossed(key);
   Op op = g_.node(key.node).op;
   if (op == Op::Constant) return emit_constant(g_.attr<Literal>(key.node));
   if (op == Op::Iota) return emit_iota(key);
@@ -301,6 +303,7 @@ void BodyBuilder::store(NodeId node) {
 
 void BodyBuilder::leave_layout() {
   memo_.clear();
+  crossed_.clear();
   part_guards_.clear();
   conjunctions_.clear();
   reciprocals_.clear();

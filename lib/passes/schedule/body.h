@@ -65,6 +65,10 @@ class BodyBuilder {
 
   const GuardConditions &guard_conditions() const { return guard_conditions_; }
 
+  /// A barrier follows. Threads hold 16- and 8-bit elements across it as they came, packed: few
+  /// cheap operations bring back what was computed from them, and registers are what blocks share.
+  void cross_barrier();
+
   /// Forgets values that depend on reduced dims: they belong to a loop that is over.
   void leave_loop();
   /// Forgets all values: another layout begins. Reductions stay available.
@@ -101,6 +105,8 @@ class BodyBuilder {
   std::map<ValueId, std::pair<ValueId, ValueId>> reciprocals_;  // scale, reciprocal; by divisor
   GuardConditions guard_conditions_;
   std::map<NodeId, std::vector<ValueId>> reduce_results_;
+  std::map<Key, ValueId> crossed_;  // packed elements, made opaque where they are used again
+  std::vector<int> cheap_ops_;      // by value: operations that bring it back from what is held
   bool ok_ = true;
 
   ValueId lower_at(const Key &key);
@@ -110,6 +116,9 @@ class BodyBuilder {
   /// Operands that must be emitted before the key; for a gather, first the index.
   std::vector<Key> demands(const Key &key);
   ValueId emit_node(const Key &key);
+  ValueId emit_crossed(const Key &key);
+  int cheap_ops(ValueId value) const;
+  void count_cheap_ops(const Stmt &stmt);
   ValueId emit_load(const Key &key);
   Index offset_at(const TensorRef &tensor, NodeId node, const Position &at) const;
   ValueId emit_elementwise(const Key &key);

@@ -150,10 +150,40 @@ class Assembler {
     body.clear();
     BodyBuilder builder = begin();
     builder.outer = builder.inner = &body;
-    for (const auto &[node, level] : level_) builder.reduce(node);
+    int levels = 0;
+    for (const auto &[node, level] : level_) levels = std::max(levels, level);
+    for (int level = 1; level <= levels; ++level) {
+      for (const auto &[node, l] : level_)
+        if (l == level) builder.reduce(node);
+      builder.cross_barrier();
+    }
     for (NodeId id : planned_.stores) builder.store(id);
     guards_ = builder.guard_conditions();
+    use_.held_bytes = most_held_bytes(body);
     return builder.ok();
+  }
+
+  /// Bytes of each element that threads hold across the barrier where these are most: values that
+  /// depend on folded dims, made before a reduction's result and used behind it.
+  int most_held_bytes(const std::vector<Stmt> &body) const {
+    std::vector<std::size_t> last_use(built_.kernel.values.size(), 0);
+    for (std::size_t i = 0; i < body.size(); ++i)
+      for (ValueId v : body[i].operands) last_use[v] = i;
+    std::size_t most = 0;
+    for (std::size_t barrier = 0; barrier < body.size(); ++barrier) {
+      if (body[barrier].kind != StmtKind::Reduce) continue;
+      std::size_t held = 0;
+      for (std::size_t i = 0; i < barrier; ++i)
+        for (ValueId v : body[i].results)
+          if (last_use[v] > barrier && is_element(v)) held += size_of(built_.kernel.values[v].dtype);
+      most = std::max(most, held);
+    }
+    return static_cast<int>(most);
+  }
+
+  bool is_element(ValueId value) const {
+    const std::vector<DimId> &dims = built_.kernel.values[value].dims;
+    return std::any_of(dims.begin(), dims.end(), [&](DimId d) { return domain_.is_reduced(d); });
   }
 
   bool assemble(std::vector<Stmt> &draft_body) {

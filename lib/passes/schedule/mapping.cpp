@@ -15,7 +15,7 @@ constexpr int kRowThreads = 128;  // of a block with several rows
 constexpr int kMaxElementsPerThread = 64;
 constexpr int kSpareRegisters = 40;                // beside the elements: addresses, edges, states
 constexpr int kResidentRegisters = 24;             // likewise, of a thread that holds a row's part
-constexpr int kRegistersPerRow = 8;                // of an operand along the row, weights for one
+constexpr int kRegistersPerRow = 16;               // of an operand along the row, weights for one
 constexpr int kLoopRegisters = 36;                 // of a thread in a loop: the values in work too
 constexpr std::int64_t kAlignedRow = 512;          // shorter rows are not worth a peeled head
 constexpr std::int64_t kClusterThreads = 256;      // of each block where several share a row
@@ -66,10 +66,10 @@ class Chooser : MappingQueries {
         static_cast<int>(std::clamp<std::int64_t>(blocks, 1, p_.target.max_blocks_per_sm));
   }
 
-  /// A resident thread holds its elements across barriers, one register or more each; a loop holds
-  /// them as they came, packed, and the states of its reductions.
+  /// A resident thread holds its elements across barriers; a loop holds them as they came, packed,
+  /// and the states of its reductions.
   std::int64_t registers_wanted() const {
-    std::int64_t elements = 1, states = 1, bytes = 0, words = 0, rows = 0;
+    std::int64_t elements = 1, states = 1, bytes = 0, rows = 0;
     for (const Axis &a : m_.layout.axes)
       for (const Digit &d : a.digits) {
         if (d.kind != DigitKind::Reg && d.kind != DigitKind::Vec) continue;
@@ -78,14 +78,12 @@ class Chooser : MappingQueries {
       }
     for (const Access &a : p_.accesses) {
       if (a.stmt->kind != StmtKind::Load) continue;
-      auto size = static_cast<std::int64_t>(size_of(a.dtype));
       bool is_full = a.dims.size() == p_.domain.dims.size();
-      bytes += is_full ? size : 0;
-      words += is_full ? ceil_div(size, 4) : 0;
+      bytes += is_full ? static_cast<std::int64_t>(size_of(a.dtype)) : 0;
       rows += !is_full && std::find(a.dims.begin(), a.dims.end(), inner_) != a.dims.end();
     }
     if (m_.form == Form::Resident)
-      return elements * std::max<std::int64_t>(words, 1) + kResidentRegisters +
+      return ceil_div(elements * p_.reductions.held_bytes, 4) + kResidentRegisters +
              kRegistersPerRow * rows;
     return ceil_div(elements * bytes + states * p_.reductions.state_bytes, 4) + kLoopRegisters;
   }

@@ -13,6 +13,7 @@ struct ReductionUse {
   int levels = 0;            // chains of reductions: a reduction of what another one feeds has 2
   bool re_expanded = false;  // a stored value depends on folded dims
   int state_bytes = 0;       // of all of them, for one result
+  int held_bytes = 0;        // of each element, across a barrier
 };
 
 enum class Form {
