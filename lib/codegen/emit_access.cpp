@@ -91,6 +91,7 @@ std::vector<Emitter::Group> Emitter::group_access(const Access &access,
 void Emitter::emit_load(const Stmt &stmt) {
   ValueId result = stmt.results[0];
   const Buffer &buffer = kernel_.buffers[stmt.buffer];
+  if (stmt.bulk) return emit_bulk_load(stmt);
   if (buffer.role == BufferRole::Scalar) return define(result, scalar_slots(stmt));
   SlotSpace space = slots_of(result);
   std::vector<Group> groups =

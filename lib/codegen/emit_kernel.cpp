@@ -32,8 +32,10 @@ llvm::Function *Emitter::run() {
   b_.SetInsertPoint(entry_);
   emit_machine_registers();
   scopes_.emplace_back();
+  awaits_cluster_ = kernel_.cluster > 1;
+  if (awaits_cluster_) emit_cluster_arrive();
   emit_body(kernel_.body);
-  if (uses_cluster_memory_) emit_cluster_barrier();
+  emit_cluster_start();
   b_.CreateRetVoid();
   return function_;
 }
@@ -106,7 +108,15 @@ llvm::Value *Emitter::value_at(ValueId value, const Assignment &assignment) {
 void Emitter::define(ValueId value, Values slots) { values_[value] = std::move(slots); }
 
 void Emitter::emit_body(const std::vector<Stmt> &body) {
-  for (const Stmt &stmt : body) emit_stmt(stmt);
+  for (std::size_t i = 0; i < body.size();) {
+    if (body[i].kind != StmtKind::Reduce) {
+      emit_stmt(body[i++]);
+      continue;
+    }
+    std::size_t end = end_of_reductions(body, i);
+    emit_reductions(std::span(body).subspan(i, end - i));
+    i = end;
+  }
 }
 
 void Emitter::emit_stmt(const Stmt &stmt) {
@@ -116,7 +126,7 @@ void Emitter::emit_stmt(const Stmt &stmt) {
     case StmtKind::Compute: return emit_compute(stmt);
     case StmtKind::Load: return emit_load(stmt);
     case StmtKind::Store: return emit_store(stmt);
-    case StmtKind::Reduce: return emit_reduce(stmt);
+    case StmtKind::Reduce: return emit_reductions({&stmt, 1});
     case StmtKind::Scan: return emit_scan(stmt);
     case StmtKind::Move: return emit_move(stmt);
     case StmtKind::Keep: return emit_keep(stmt);
@@ -272,6 +282,8 @@ void Emitter::emit_for(const Stmt &stmt) {
   FUSE_CHECK(digit, "kernel {}: no loop digit {}", kernel_.name, stmt.loop);
   llvm::LLVMContext &context = module_.getContext();
   llvm::Value *count = emit_count(digit->extent);
+  emit_cluster_start();
+  if (stmt.pipe > 0) begin_pipe(stmt, count);
   auto *header = llvm::BasicBlock::Create(context, stmt.loop, function_);
   auto *body = llvm::BasicBlock::Create(context, stmt.loop + ".body", function_);
   auto *exit = llvm::BasicBlock::Create(context, stmt.loop + ".end", function_);
@@ -286,7 +298,9 @@ void Emitter::emit_for(const Stmt &stmt) {
   b_.CreateCondBr(b_.CreateICmpULT(iteration, count), body, exit);
   b_.SetInsertPoint(body);
   loops_.push_back(std::move(loop));
+  if (stmt.pipe > 0) await_pipe();
   emit_iteration(stmt);
+  if (stmt.pipe > 0) advance_pipe();
   // What one iteration reads from shared memory the next must not overwrite: with two or more
   // barriers in the body, one always stands between.
   if (loops_.back().barriers == 1) emit_barrier();
@@ -299,10 +313,11 @@ void Emitter::emit_for(const Stmt &stmt) {
   loops_.pop_back();
   if (loop.barriers && !loops_.empty()) loops_.back().barriers = 2;
   if (loop.cluster_barriers && !loops_.empty()) loops_.back().cluster_barriers = 2;
-  for (const std::function<void()> &finish : loop.finish) finish();
+  finish_reductions(loop);
 }
 
 void Emitter::emit_last_block(const Stmt &stmt) {
+  emit_cluster_start();
   llvm::Value *flag = allocate_shared(4, "last");
   Index placed = map_.place(stmt.index, layout_);
   llvm::Value *counter = address(stmt.buffer, emit_offset(placed, {}, bits_));

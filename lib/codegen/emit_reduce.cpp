@@ -82,11 +82,15 @@ llvm::Value *emit_group_start(Builder &b, llvm::Value *id, const std::vector<Par
 
 }  // namespace
 
-/// One reduce statement: what it folds and where the group lies on the machine.
+/// One reduce statement: where its group lies on the machine, and its states so far.
 struct Emitter::Reduction {
+  const Stmt *stmt;
   MonoidOps monoid;
-  std::vector<ValueId> results;
   std::vector<Part> threads, blocks;
+  std::vector<State> states = {};        // by slot of the results
+  std::vector<State> accumulators = {};  // memory of the states of a loop
+  std::vector<State> own = {};           // terms: the thread's states
+  std::vector<Values> terms = {};        // by slot of the results, then of the folded axes
 };
 
 /// The operands at one position and whether it is valid on the axes.
@@ -119,47 +123,102 @@ Emitter::Loop *Emitter::accumulating_loop(const std::vector<std::uint32_t> &axes
   return nullptr;
 }
 
-void Emitter::emit_reduce(const Stmt &stmt) {
+std::size_t Emitter::end_of_reductions(const std::vector<Stmt> &body, std::size_t begin) {
+  std::vector<ValueId> results;
+  std::size_t end = begin;
+  for (; end < body.size() && body[end].kind == StmtKind::Reduce; ++end) {
+    for (ValueId v : body[end].operands)
+      if (std::find(results.begin(), results.end(), v) != results.end()) return end;
+    results.insert(results.end(), body[end].results.begin(), body[end].results.end());
+  }
+  return end;
+}
+
+/// Neighbours meet other threads together: one barrier does for all.
+void Emitter::emit_reductions(std::span<const Stmt> stmts) {
+  std::vector<std::shared_ptr<Reduction>> complete;
+  for (const Stmt &stmt : stmts)
+    if (std::shared_ptr<Reduction> reduction = fold_slots(stmt)) complete.push_back(reduction);
+  combine_threads(complete);
+  for (const auto &reduction : complete)
+    if (reduction->stmt->terms) define_terms(*reduction);
+}
+
+std::shared_ptr<Emitter::Reduction> Emitter::make_reduction(const Stmt &stmt) {
   const Layout &layout = kernel_.layouts[layout_];
   std::vector<std::uint32_t> axes = axes_of(layout, stmt.axes);
   std::vector<DType> dtypes;
-  for (ValueId result : stmt.results) dtypes.push_back(kernel_.values[result].dtype);
-  auto reduction = std::make_shared<Reduction>(
-      Reduction{MonoidOps(b_, ops_, stmt.monoid, dtypes, stmt.approximate), stmt.results,
+  for (int i = 0; i < num_results(stmt.monoid); ++i)
+    dtypes.push_back(kernel_.values[stmt.results[static_cast<std::size_t>(i)]].dtype);
+  return std::make_shared<Reduction>(
+      Reduction{&stmt, MonoidOps(b_, ops_, stmt.monoid, dtypes, stmt.approximate),
                 parts_of(layout, axes, DigitKind::Thread), parts_of(layout, axes, DigitKind::Cta)});
+}
+
+/// Folds the thread's slots; null where the states are complete only behind a loop.
+std::shared_ptr<Emitter::Reduction> Emitter::fold_slots(const Stmt &stmt) {
+  std::vector<std::uint32_t> axes = axes_of(kernel_.layouts[layout_], stmt.axes);
   SlotSpace space = slots_of(stmt.results[0]), reduced = map_.slots(layout_, axes);
   Loop *loop = accumulating_loop(axes);
-  const std::vector<State> *accumulators =
-      loop ? &accumulators_of(*loop, stmt, space.size(), reduction) : nullptr;
-  std::vector<State> states;
+  std::shared_ptr<Reduction> reduction =
+      loop ? accumulating_reduction(*loop, stmt, space.size()) : make_reduction(stmt);
+  const std::vector<DType> &dtypes = reduction->monoid.dtypes();
+  reduction->states.clear();
+  reduction->terms.resize(space.size());
   for (std::size_t s = 0; s < space.size(); ++s) {
     std::vector<Element> elements;
     for (std::size_t r = 0; r < reduced.size(); ++r)
       elements.push_back(
           gather_element(stmt, merge(space.decode(s), reduced.decode(r)), axes, dtypes));
     State before;
-    if (loop) before = load_accumulator((*accumulators)[s], dtypes);
-    states.push_back(reduction->monoid.fold(elements, before));
+    if (loop) before = load_accumulator(reduction->accumulators[s], dtypes);
+    State state =
+        reduction->monoid.fold(elements, before, stmt.terms ? &reduction->terms[s] : nullptr);
     for (std::size_t c = 0; loop && c < dtypes.size(); ++c)
-      b_.CreateStore(states[s][c], (*accumulators)[s][c]);
+      b_.CreateStore(state[c], reduction->accumulators[s][c]);
+    reduction->states.push_back(std::move(state));
   }
-  if (!loop) combine_threads(*reduction, states);
+  reduction->own = reduction->states;
+  return loop ? nullptr : reduction;
 }
 
-/// The accumulators of the statement; the first time they are made, to be combined behind the loop.
-std::vector<State> &Emitter::accumulators_of(Loop &loop, const Stmt &stmt, std::size_t slots,
-                                             const std::shared_ptr<Reduction> &reduction) {
-  auto [it, is_new] = loop.accumulators.try_emplace(&stmt);
-  if (!is_new) return it->second;
+/// Terms that are relative to the thread's maximum, relative to the one of all.
+void Emitter::define_terms(const Reduction &reduction) {
+  const Stmt &stmt = *reduction.stmt;
+  SlotSpace space = slots_of(stmt.results[0]), all = slots_of(stmt.results[2]);
+  SlotSpace reduced = map_.slots(layout_, axes_of(kernel_.layouts[layout_], stmt.axes));
+  MonoidOps monoid = reduction.monoid;
+  llvm::Value *one = ops_.constant(kernel_.values[stmt.results[0]].dtype, 1);
+  Values slots(all.size());
+  for (std::size_t s = 0; s < space.size(); ++s) {
+    llvm::Value *factor = monoid.rescale({reduction.own[s][0], one}, values_[stmt.results[0]][s]);
+    for (std::size_t r = 0; r < reduced.size(); ++r)
+      slots[all.slot_at(merge(space.decode(s), reduced.decode(r)))] =
+          b_.CreateFMul(reduction.terms[s][r], factor);
+  }
+  define(stmt.results[2], std::move(slots));
+}
+
+/// The reduction of the statement in the loop; the first time it is made, to be combined behind it.
+std::shared_ptr<Emitter::Reduction> Emitter::accumulating_reduction(Loop &loop, const Stmt &stmt,
+                                                                    std::size_t slots) {
+  for (const auto &known : loop.reductions)
+    if (known->stmt == &stmt) return known;
+  std::shared_ptr<Reduction> reduction = make_reduction(stmt);
   for (std::size_t s = 0; s < slots; ++s)
-    it->second.push_back(make_accumulator(loop, reduction->monoid));
-  loop.finish.push_back([this, reduction, accumulators = it->second] {
-    std::vector<State> totals;
-    for (const State &a : accumulators)
-      totals.push_back(load_accumulator(a, reduction->monoid.dtypes()));
-    combine_threads(*reduction, totals);
-  });
-  return it->second;
+    reduction->accumulators.push_back(make_accumulator(loop, reduction->monoid));
+  loop.reductions.push_back(reduction);
+  return reduction;
+}
+
+/// Behind the loop the accumulated states of all threads meet.
+void Emitter::finish_reductions(const Loop &loop) {
+  for (const auto &reduction : loop.reductions) {
+    reduction->states.clear();
+    for (const State &a : reduction->accumulators)
+      reduction->states.push_back(load_accumulator(a, reduction->monoid.dtypes()));
+  }
+  combine_threads(loop.reductions);
 }
 
 /// Memory of a state, set to the identity before the loop; it becomes registers.
@@ -184,15 +243,16 @@ State Emitter::load_accumulator(const State &memory, const std::vector<DType> &d
   return state;
 }
 
-void Emitter::combine_threads(Reduction &reduction, std::vector<State> &states) {
-  combine_lanes(reduction, states);
-  combine_warps(reduction, states);
-  combine_cluster(reduction, states);
-  for (std::size_t c = 0; c < reduction.results.size(); ++c) {
-    Values slots;
-    for (const State &state : states) slots.push_back(state[c]);
-    define(reduction.results[c], std::move(slots));
-  }
+void Emitter::combine_threads(const std::vector<std::shared_ptr<Reduction>> &reductions) {
+  for (const auto &reduction : reductions) combine_lanes(*reduction);
+  combine_warps(reductions);
+  combine_cluster(reductions);
+  for (const auto &reduction : reductions)
+    for (std::size_t c = 0; c < reduction->monoid.dtypes().size(); ++c) {
+      Values slots;
+      for (const State &state : reduction->states) slots.push_back(state[c]);
+      define(reduction->stmt->results[c], std::move(slots));
+    }
 }
 
 /// Lanes that exist in every warp of the block.
@@ -206,8 +266,30 @@ StateArray Emitter::make_state_array(const std::vector<DType> &dtypes, std::size
   return StateArray(b_, allocate_shared(bytes, "reduce"), dtypes, slots, entries);
 }
 
-void Emitter::combine_lanes(Reduction &reduction, std::vector<State> &states) {
+/// The maximum of all lanes first, then one rescaling and the sum.
+void Emitter::combine_online_lanes(MonoidOps &monoid, std::int64_t lanes, State &state) {
+  auto butterfly = [&](Op op, llvm::Value *x) {
+    DType dtype = monoid.dtypes()[0];
+    for (std::int64_t bit = 1; bit < kWarp; bit *= 2) {
+      if (!(lanes & bit)) continue;
+      llvm::Value *distance = b_.getInt32(static_cast<std::uint32_t>(bit));
+      llvm::Value *other = shuffle(b_, Shuffle::Butterfly, {x}, distance, members())[0];
+      Scalar operands[] = {{x, dtype}, {other, dtype}};
+      x = ops_.emit(op, dtype, operands);
+    }
+    return x;
+  };
+  llvm::Value *maximum = butterfly(Op::Max, state[0]);
+  state = {maximum, butterfly(Op::Add, monoid.rescale(state, maximum))};
+}
+
+void Emitter::combine_lanes(Reduction &reduction) {
+  std::vector<State> &states = reduction.states;
   std::int64_t lanes = lane_bits(reduction.threads);
+  if (lanes && reduction.monoid.monoid() == Monoid::Online) {
+    for (State &state : states) combine_online_lanes(reduction.monoid, lanes, state);
+    return;
+  }
   for (std::int64_t bit = 1; bit < kWarp; bit *= 2) {
     if (!(lanes & bit)) continue;
     llvm::Value *is_upper = nullptr;
@@ -223,47 +305,89 @@ void Emitter::combine_lanes(Reduction &reduction, std::vector<State> &states) {
   }
 }
 
-void Emitter::combine_warps(Reduction &reduction, std::vector<State> &states) {
-  std::vector<Part> warps = warp_parts(reduction.threads);
-  if (warps.empty()) return;
-  std::int64_t lanes = lane_bits(reduction.threads);
-  bool per_lane = lanes != kWarp - 1;  // the lanes of a warp hold several results
-  std::int64_t unit = per_lane ? kWarp : 1;
-  auto entry = [&](llvm::Value *thread) { return per_lane ? thread : b_.CreateLShr(thread, 5); };
-  StateArray array =
-      make_state_array(reduction.monoid.dtypes(), states.size(), kernel_.threads / kWarp * unit);
-  llvm::Value *lane = b_.CreateAnd(thread_, static_cast<std::uint64_t>(lanes));
-  emit_if(b_, lanes ? b_.CreateIsNull(lane) : nullptr,
-          [&] { array.store(states, entry(thread_)); });
+/// Whether the lanes of a warp hold several results.
+bool Emitter::is_per_lane(const Reduction &reduction) {
+  return lane_bits(reduction.threads) != kWarp - 1;
+}
+
+void Emitter::combine_warps(const std::vector<std::shared_ptr<Reduction>> &reductions) {
+  std::vector<std::pair<Reduction *, StateArray>> arrays;
+  auto entry = [&](const Reduction &r, llvm::Value *thread) {
+    return is_per_lane(r) ? thread : b_.CreateLShr(thread, 5);
+  };
+  for (const auto &r : reductions) {
+    if (warp_parts(r->threads).empty()) continue;
+    std::int64_t entries = kernel_.threads / kWarp * (is_per_lane(*r) ? kWarp : 1);
+    StateArray array = make_state_array(r->monoid.dtypes(), r->states.size(), entries);
+    std::int64_t lanes = lane_bits(r->threads);
+    llvm::Value *lane = b_.CreateAnd(thread_, static_cast<std::uint64_t>(lanes));
+    emit_if(b_, lanes ? b_.CreateIsNull(lane) : nullptr,
+            [&] { array.store(array.region(), r->states, entry(*r, thread_)); });
+    arrays.emplace_back(r.get(), array);
+  }
+  if (arrays.empty()) return;
   emit_barrier();
-  llvm::Value *start = entry(emit_group_start(b_, thread_, reduction.threads, kernel_.threads));
-  for (std::size_t s = 0; s < states.size(); ++s) {
-    std::vector<State> all;
-    for (std::int64_t warp : numbers(warps))
-      all.push_back(array.load(array.region(), states[s], s, start, warp * unit));
-    states[s] = reduction.monoid.tree(all);
+  for (auto &[r, array] : arrays) {
+    std::int64_t unit = is_per_lane(*r) ? kWarp : 1;
+    llvm::Value *start = entry(*r, emit_group_start(b_, thread_, r->threads, kernel_.threads));
+    for (std::size_t s = 0; s < r->states.size(); ++s) {
+      std::vector<State> all;
+      for (std::int64_t warp : numbers(warp_parts(r->threads)))
+        all.push_back(array.load(array.region(), r->states[s], s, start, warp * unit));
+      r->states[s] = r->monoid.tree(all);
+    }
   }
 }
 
-void Emitter::combine_cluster(Reduction &reduction, std::vector<State> &states) {
-  if (reduction.blocks.empty()) return;
-  bool per_thread = static_cast<std::int64_t>(numbers(reduction.threads).size()) != kernel_.threads;
+/// Entry of a block's state in each block's array: one a block, or one for each thread of it.
+llvm::Value *Emitter::cluster_entry(const Reduction &reduction, llvm::Value *rank) {
   llvm::Value *start = emit_group_start(b_, thread_, reduction.threads, kernel_.threads);
-  StateArray array =
-      make_state_array(reduction.monoid.dtypes(), states.size(), per_thread ? kernel_.threads : 1);
-  emit_if(b_, b_.CreateICmpEQ(thread_, start), [&] { array.store(states, start); });
-  emit_cluster_barrier();
-  uses_cluster_memory_ = true;
+  llvm::Value *unit = b_.getInt32(static_cast<std::uint32_t>(cluster_unit(reduction)));
+  return b_.CreateAdd(b_.CreateMul(rank, unit), start);
+}
+
+std::int64_t Emitter::cluster_unit(const Reduction &reduction) const {
+  bool is_one = static_cast<std::int64_t>(numbers(reduction.threads).size()) == kernel_.threads;
+  return is_one ? 1 : kernel_.threads;
+}
+
+/// Writes the states into the memory of all blocks of the group.
+void Emitter::send_to_cluster(const Reduction &reduction, StateArray &array) {
+  llvm::Value *own = cluster_entry(reduction, rank_);
   llvm::Value *first = emit_group_start(b_, rank_, reduction.blocks, kernel_.cluster);
-  std::vector<std::vector<State>> all(states.size());
-  for (std::int64_t block : numbers(reduction.blocks)) {
-    llvm::Value *rank = b_.CreateAdd(first, b_.getInt32(static_cast<std::uint32_t>(block)));
-    llvm::Value *remote = b_.CreateIntrinsic(
-        b_.getPtrTy(7), llvm::Intrinsic::nvvm_mapa_shared_cluster, {array.region(), rank});
-    for (std::size_t s = 0; s < states.size(); ++s)
-      all[s].push_back(array.load(remote, states[s], s, start, 0));
+  llvm::Value *start = emit_group_start(b_, thread_, reduction.threads, kernel_.threads);
+  emit_if(b_, b_.CreateICmpEQ(thread_, start), [&] {
+    for (std::int64_t block : numbers(reduction.blocks)) {
+      llvm::Value *rank = b_.CreateAdd(first, b_.getInt32(static_cast<std::uint32_t>(block)));
+      array.store(b_.CreateIntrinsic(b_.getPtrTy(7), llvm::Intrinsic::nvvm_mapa_shared_cluster,
+                                     {array.region(), rank}),
+                  reduction.states, own);
+    }
+  });
+}
+
+/// Each block writes its state into the memory of all others, so that none waits for what it reads.
+void Emitter::combine_cluster(const std::vector<std::shared_ptr<Reduction>> &reductions) {
+  std::vector<std::pair<Reduction *, StateArray>> arrays;
+  for (const auto &r : reductions) {
+    if (r->blocks.empty()) continue;
+    emit_cluster_start();
+    arrays.emplace_back(r.get(), make_state_array(r->monoid.dtypes(), r->states.size(),
+                                                  kernel_.cluster * cluster_unit(*r)));
+    send_to_cluster(*r, arrays.back().second);
   }
-  for (std::size_t s = 0; s < states.size(); ++s) states[s] = reduction.monoid.tree(all[s]);
+  if (arrays.empty()) return;
+  emit_cluster_barrier();
+  for (auto &[r, array] : arrays) {
+    llvm::Value *first = emit_group_start(b_, rank_, r->blocks, kernel_.cluster);
+    for (std::size_t s = 0; s < r->states.size(); ++s) {
+      std::vector<State> all;
+      for (std::int64_t block : numbers(r->blocks))
+        all.push_back(array.load(array.region(), r->states[s], s, cluster_entry(*r, first),
+                                 block * cluster_unit(*r)));
+      r->states[s] = r->monoid.tree(all);
+    }
+  }
 }
 
 }  // namespace fuse

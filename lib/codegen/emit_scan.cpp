@@ -104,7 +104,7 @@ std::vector<State> Emitter::scan_threads(const ScanShape &shape, MonoidOps &mono
 void Emitter::scan_warps(const ScanShape &shape, MonoidOps &monoid, std::vector<State> &sums,
                          std::vector<State> &before) {
   StateArray array = make_state_array(monoid.dtypes(), sums.size(), kernel_.threads);
-  array.store(sums, thread_);
+  array.store(array.region(), sums, thread_);
   emit_barrier();
   std::int64_t step = shape.stride * shape.lanes;  // threads from warp to warp
   llvm::Value *warp = b_.CreateURem(b_.CreateUDiv(thread_, b_.getInt32(std::uint32_t(step))),

@@ -40,14 +40,28 @@ void Emitter::emit_barrier() {
   if (!loops_.empty()) ++loops_.back().barriers;
 }
 
+void Emitter::emit_cluster_arrive() {
+  b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned,
+                     llvm::ArrayRef<llvm::Value *>());
+}
+
+void Emitter::emit_cluster_wait() {
+  b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned,
+                     llvm::ArrayRef<llvm::Value *>());
+}
+
 void Emitter::emit_cluster_barrier() {
-  llvm::ArrayRef<llvm::Value *> none;
-  b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned, none);
-  b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned, none);
-  if (!loops_.empty()) {
-    ++loops_.back().barriers;
-    ++loops_.back().cluster_barriers;
-  }
+  emit_cluster_arrive();
+  emit_cluster_wait();
+  if (loops_.empty()) return;
+  ++loops_.back().barriers;
+  ++loops_.back().cluster_barriers;
+}
+
+/// Before the first access to another block's memory: all blocks arrived when they began.
+void Emitter::emit_cluster_start() {
+  if (awaits_cluster_) emit_cluster_wait();
+  awaits_cluster_ = false;
 }
 
 }  // namespace fuse

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "codegen/fill.h"
+#include "codegen/hooks.h"
 #include "codegen/llvm.h"
 #include "codegen/machine_map.h"
 #include "codegen/monoid.h"
@@ -19,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,16 +65,17 @@ class Emitter {
         valid;
   };
 
-  /// A `for` being emitted. Accumulators start in the preheader; `finish` runs behind the loop.
+  struct Reduction;
+
+  /// A `for` being emitted. Accumulators start in the preheader.
   struct Loop {
     const Stmt *stmt = nullptr;
     llvm::Value *iteration = nullptr;
     llvm::BasicBlock *preheader = nullptr;
     int barriers = 0;
     int cluster_barriers = 0;
-    bool interior = false;  // every position of an iteration is valid
-    std::map<const Stmt *, std::vector<State>> accumulators;
-    std::vector<std::function<void()>> finish;
+    bool interior = false;                               // every position of an iteration is valid
+    std::vector<std::shared_ptr<Reduction>> reductions;  // that end with it
   };
 
   /// Where a statement touches memory.
@@ -177,9 +180,44 @@ class Emitter {
   llvm::Value *load_vector(const Stmt &stmt, llvm::Value *pointer, int count);
   void store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements);
 
+  // emit_pipe.cpp: bulk loads ahead of their iteration.
+  struct Pipe {
+    const Stmt *loop = nullptr;
+    llvm::Value *count = nullptr;       // of iterations
+    std::vector<const Stmt *> values;   // one for the block
+    Values ahead, current;              // memory of the next ones, those of this iteration
+    std::vector<const Stmt *> loads;    // rows
+    std::vector<std::int64_t> offsets;  // of their rows in a stage
+    std::int64_t stage_bytes = 0;
+    std::int64_t row_bytes = 0;       // that arrive in a stage
+    llvm::Value *stages = nullptr;    // shared memory
+    llvm::Value *barriers = nullptr;  // shared memory: one for each stage
+    int reads_since = 0;              // barriers of the loop's body when the last row was read
+  };
+  void begin_pipe(const Stmt &loop, llvm::Value *count);
+  void await_pipe();
+  void advance_pipe();
+  void emit_bulk_load(const Stmt &stmt);
+  void emit_bulk_copies(llvm::Value *iteration);
+  void ask_for_rows(llvm::Value *iteration);
+  void load_ahead(llvm::Value *iteration);
+  void at_iteration(llvm::Value *iteration, const std::function<void()> &emit);
+  llvm::Value *emit_rows_valid();
+  llvm::Value *pipe_stage(llvm::Value *iteration);
+  llvm::Value *pipe_barrier(llvm::Value *stage);
+  llvm::Value *pipe_buffer(std::size_t load, llvm::Value *stage);
+  llvm::Value *dynamic_shared();
+  void call(Hook hook, const Values &arguments);
+
   // emit_reduce.cpp: reductions.
-  struct Reduction;
-  void emit_reduce(const Stmt &stmt);
+  /// End of the neighbours that no result of one of them feeds.
+  static std::size_t end_of_reductions(const std::vector<Stmt> &body, std::size_t begin);
+  void emit_reductions(std::span<const Stmt> stmts);
+  std::shared_ptr<Reduction> make_reduction(const Stmt &stmt);
+  std::shared_ptr<Reduction> fold_slots(const Stmt &stmt);
+  std::shared_ptr<Reduction> accumulating_reduction(Loop &loop, const Stmt &stmt,
+                                                    std::size_t slots);
+  void finish_reductions(const Loop &loop);
   Element gather_element(const Stmt &stmt, const Assignment &assignment,
                          const std::vector<std::uint32_t> &axes, const std::vector<DType> &dtypes);
   std::uint32_t members() const;
@@ -187,13 +225,17 @@ class Emitter {
                               std::int64_t entries);
   Loop *accumulating_loop(const std::vector<std::uint32_t> &axes);
   State make_accumulator(const Loop &loop, MonoidOps &monoid);
-  std::vector<State> &accumulators_of(Loop &loop, const Stmt &stmt, std::size_t slots,
-                                      const std::shared_ptr<Reduction> &reduction);
   State load_accumulator(const State &memory, const std::vector<DType> &dtypes);
-  void combine_threads(Reduction &reduction, std::vector<State> &states);
-  void combine_lanes(Reduction &reduction, std::vector<State> &states);
-  void combine_warps(Reduction &reduction, std::vector<State> &states);
-  void combine_cluster(Reduction &reduction, std::vector<State> &states);
+  void combine_threads(const std::vector<std::shared_ptr<Reduction>> &reductions);
+  void combine_online_lanes(MonoidOps &monoid, std::int64_t lanes, State &state);
+  void define_terms(const Reduction &reduction);
+  void combine_lanes(Reduction &reduction);
+  static bool is_per_lane(const Reduction &reduction);
+  void combine_warps(const std::vector<std::shared_ptr<Reduction>> &reductions);
+  llvm::Value *cluster_entry(const Reduction &reduction, llvm::Value *rank);
+  std::int64_t cluster_unit(const Reduction &reduction) const;
+  void send_to_cluster(const Reduction &reduction, StateArray &array);
+  void combine_cluster(const std::vector<std::shared_ptr<Reduction>> &reductions);
 
   // emit_move.cpp: moves between layouts.
   void emit_move(const Stmt &stmt);
@@ -218,6 +260,9 @@ class Emitter {
   llvm::Value *allocate_shared(std::int64_t bytes, std::string_view purpose);
   void emit_barrier();
   void emit_cluster_barrier();
+  void emit_cluster_arrive();
+  void emit_cluster_wait();
+  void emit_cluster_start();
 
   const Kernel &kernel_;
   const Target &target_;
@@ -239,9 +284,10 @@ class Emitter {
   std::vector<Scope> scopes_;
   std::vector<Loop> loops_;
 
+  Pipe pipe_;  // of the loop being emitted, if it has one
   std::int64_t shared_bytes_ = 0;
   llvm::Value *move_region_ = nullptr;
-  bool uses_cluster_memory_ = false;
+  bool awaits_cluster_ = false;  // blocks of the cluster may not have started yet
 };
 
 }  // namespace fuse

@@ -80,7 +80,8 @@ Fills::Known Fills::known_result(const Stmt &stmt, LayoutId layout) const {
     case StmtKind::Compute: return known_compute(stmt);
     case StmtKind::Keep: return known_[stmt.operands[0]];
     case StmtKind::Load: {
-      if (layout == kNone || stmt.guard != kNone || is_scalar(kernel_, stmt)) return {};
+      if (layout == kNone || stmt.guard != kNone || stmt.bulk || is_scalar(kernel_, stmt))
+        return {};
       Known known{0, of(stmt)};
       for (std::uint32_t a : axes_of(kernel_.layouts[layout], kernel_.values[stmt.results[0]].dims))
         known.axes |= UINT64_C(1) << a;

@@ -33,6 +33,7 @@ Type *type_of(char letter, LLVMContext &context) {
     case 'f': return Type::getFloatTy(context);
     case 'd': return Type::getDoubleTy(context);
     case 'g': return PointerType::get(context, 1);
+    case 's': return PointerType::get(context, 3);
   }
   fail(ErrorCode::Internal, "hooks.def: unknown type letter '{}'", letter);
 }
@@ -52,13 +53,15 @@ MemoryEffects effects_of(HookMemory memory) {
     case HookMemory::None: return MemoryEffects::none();
     case HookMemory::Read: return MemoryEffects::argMemOnly(ModRefInfo::Ref);
     case HookMemory::Write: return MemoryEffects::argMemOnly(ModRefInfo::Mod);
+    case HookMemory::Sync: return MemoryEffects::unknown();
   }
   return MemoryEffects::unknown();
 }
 
 void expand_calls(Function &function, const HookInfo &hook) {
-  InlineAsm *assembly = InlineAsm::get(function.getFunctionType(), hook.assembly, hook.constraints,
-                                       hook.memory == HookMemory::Write);
+  InlineAsm *assembly =
+      InlineAsm::get(function.getFunctionType(), hook.assembly, hook.constraints,
+                     hook.memory == HookMemory::Write || hook.memory == HookMemory::Sync);
   for (User *user : make_early_inc_range(function.users())) {
     auto *call = cast<CallInst>(user);
     SmallVector<Value *> arguments(call->args());

@@ -19,7 +19,7 @@ inline constexpr int kNumHooks = 0
 #include "codegen/hooks.def"
     ;
 
-enum class HookMemory : std::uint8_t { None, Read, Write };
+enum class HookMemory : std::uint8_t { None, Read, Write, Sync };
 
 struct HookInfo {
   std::string_view name;      // the enumerator
@@ -29,6 +29,9 @@ struct HookInfo {
   std::string_view assembly;
   std::string_view constraints;
 };
+
+/// Attribute of a kernel: bytes of dynamic shared memory that its launch must provide.
+inline constexpr const char *kDynamicShared = "fuse-dynamic-shared";
 
 const HookInfo &info(Hook hook);
 

@@ -48,7 +48,8 @@ class Lowering {
 
   /// What the call becomes; null for a call that has no result or that stays.
   Value *collective(Collective collective, std::uint32_t site);
-  Value *hook(const HookInfo &hook);
+  Value *hook(Hook id);
+  Value *bulk_copy();
   Value *intrinsic(Intrinsic::ID id);
   bool stays() const { return stays_; }
 
@@ -91,7 +92,10 @@ Value *Lowering::collective(Collective collective, std::uint32_t site) {
 }
 
 /// Hooks hide an operand, or move words to and from memory.
-Value *Lowering::hook(const HookInfo &hook) {
+Value *Lowering::hook(Hook id) {
+  const HookInfo &hook = info(id);
+  if (id == Hook::bulk_copy) return bulk_copy();
+  if (hook.memory == HookMemory::Sync) return nullptr;
   if (hook.memory == HookMemory::None) return b_.CreateFreeze(operand(0));
   Type *word = b_.getInt32Ty();
   bool reads = hook.memory == HookMemory::Read;
@@ -108,6 +112,12 @@ Value *Lowering::hook(const HookInfo &hook) {
     result = words > 1 ? b_.CreateInsertValue(result, value, i) : value;
   }
   return result;
+}
+
+/// The bytes are there at once: barriers that count them let everyone pass.
+Value *Lowering::bulk_copy() {
+  b_.CreateMemCpy(operand(0), Align(16), operand(1), Align(16), operand(2));
+  return nullptr;
 }
 
 /// Denormals to zeros of their sign, as the .ftz forms do with operands and results.
@@ -224,7 +234,7 @@ void lower_call(CallInst &call, HostBody &body, std::uint32_t &site) {
   Lowering lowering(call, body);
   Value *value = nullptr;
   if (std::optional<Hook> hook = hook_of(*callee))
-    value = lowering.hook(info(*hook));
+    value = lowering.hook(*hook);
   else if (std::optional<Collective> collective = collective_for(callee->getIntrinsicID()))
     value = lowering.collective(*collective, ++site);
   else

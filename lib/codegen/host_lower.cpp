@@ -4,6 +4,7 @@
 // pointers to address space 0. Shared arrays become offsets into the block's memory. An entry
 // unpacks the arguments as cuLaunchKernel takes them.
 #include "codegen/host_lower.h"
+#include "codegen/hooks.h"
 
 #include "codegen/host_abi.h"
 #include "codegen/host_floats.h"
@@ -118,6 +119,7 @@ void HostLowering::place_shared(IRBuilder<> &b, HostBody &state) {
   Value *base = state.block_field(b, offsetof(BlockContext, shared), b.getPtrTy());
   for (GlobalVariable *array : arrays) {
     std::uint64_t bytes = module_.getDataLayout().getTypeAllocSize(array->getValueType());
+    if (array->isDeclaration()) bytes = kernel_->getFnAttributeAsParsedInteger(kDynamicShared);
     shape_.shared.push_back({shape_.shared_bytes, bytes});
     map_[array] = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), base, shape_.shared_bytes);
     shape_.shared_bytes = alignTo(shape_.shared_bytes + bytes + kSharedGap, kSharedAlign);

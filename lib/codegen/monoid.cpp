@@ -105,16 +105,22 @@ llvm::Value *MonoidOps::exp_difference(llvm::Value *x, llvm::Value *maximum) {
   return ops_.exp2(b_.CreateFMul(difference, ops_.constant(DType::F32, kLog2E)), approximate_);
 }
 
+llvm::Value *MonoidOps::rescale(const State &state, llvm::Value *maximum) {
+  return b_.CreateFMul(state[1], exp_difference(state[0], finite_or_zero(maximum)));
+}
+
 State MonoidOps::combine_online(const State &left, const State &right) {
   llvm::Value *maximum = emit(Op::Max, dtypes_[0], left[0], right[0]);
-  llvm::Value *reference = finite_or_zero(maximum);
-  llvm::Value *a = b_.CreateFMul(left[1], exp_difference(left[0], reference));
-  llvm::Value *b = b_.CreateFMul(right[1], exp_difference(right[0], reference));
-  return {maximum, b_.CreateFAdd(a, b)};
+  return {maximum, b_.CreateFAdd(rescale(left, maximum), rescale(right, maximum))};
 }
 
 State MonoidOps::tree(std::span<const State> states) {
   if (states.size() == 1) return states[0];
+  if (monoid_ == Monoid::Online) {
+    std::vector<Element> elements;
+    for (const State &s : states) elements.push_back({s, nullptr});
+    return fold_online(elements, {}, nullptr);
+  }
   std::size_t half = (states.size() + 1) / 2;
   State left = tree(states.first(half));
   return combine(left, tree(states.subspan(half)));
@@ -133,8 +139,8 @@ llvm::Value *MonoidOps::masked(const Element &element, std::size_t operand,
   return element.valid ? b_.CreateSelect(element.valid, value, otherwise) : value;
 }
 
-State MonoidOps::fold(std::span<const Element> elements, const State &before) {
-  if (monoid_ == Monoid::Online) return fold_online(elements, before);
+State MonoidOps::fold(std::span<const Element> elements, const State &before, Values *terms) {
+  if (monoid_ == Monoid::Online) return fold_online(elements, before, terms);
   State state;
   if (monoid_ == Monoid::Welford) {
     state = fold_welford(elements);
@@ -169,7 +175,8 @@ State MonoidOps::fold_welford(std::span<const Element> elements) {
   return {mean, tree(Op::Add, squares), count};
 }
 
-State MonoidOps::fold_online(std::span<const Element> elements, const State &before) {
+State MonoidOps::fold_online(std::span<const Element> elements, const State &before,
+                             Values *terms_out) {
   llvm::Value *least = ops_.constant(dtypes_[0], -kInfinity);
   llvm::Value *zero = ops_.constant(dtypes_[1], 0);
   Values xs, terms;
@@ -181,6 +188,7 @@ State MonoidOps::fold_online(std::span<const Element> elements, const State &bef
     llvm::Value *weight = masked(elements[i], 1, zero);
     terms.push_back(b_.CreateFMul(weight, exp_difference(xs[i], reference)));
   }
+  if (terms_out) *terms_out = terms;
   llvm::Value *sum = tree(Op::Add, terms);
   if (before.empty()) return {maximum, sum};
   llvm::Value *rescaled = b_.CreateFMul(before[1], exp_difference(before[0], reference));

@@ -36,8 +36,11 @@ class MonoidOps {
   State combine(const State &left, const State &right);
   /// Folds the states as a balanced pairwise tree.
   State tree(std::span<const State> states);
-  /// Folds elements into one state, after `before` if it is not empty.
-  State fold(std::span<const Element> elements, const State &before);
+  /// Folds elements into one state, after `before` if it is not empty. Of `online` also gives the
+  /// terms of the sum, relative to the state's maximum.
+  State fold(std::span<const Element> elements, const State &before, Values *terms = nullptr);
+  /// Online: s * exp(m - maximum) of a state (m, s), or of a term relative to m.
+  llvm::Value *rescale(const State &state, llvm::Value *maximum);
 
  private:
   llvm::Value *emit(Op op, DType dtype, llvm::Value *a, llvm::Value *b);
@@ -47,7 +50,7 @@ class MonoidOps {
   State combine_welford(const State &left, const State &right);
   State combine_online(const State &left, const State &right);
   State fold_welford(std::span<const Element> elements);
-  State fold_online(std::span<const Element> elements, const State &before);
+  State fold_online(std::span<const Element> elements, const State &before, Values *terms);
   llvm::Value *finite_or_zero(llvm::Value *maximum);
   llvm::Value *exp_difference(llvm::Value *x, llvm::Value *maximum);
 

@@ -31,11 +31,11 @@ StateArray::StateArray(Builder &builder, llvm::Value *region, std::vector<DType>
       entries_(entries),
       starts_(starts_of(dtypes_, slots, entries)) {}
 
-void StateArray::store(const std::vector<State> &states, llvm::Value *entry) {
+void StateArray::store(llvm::Value *region, const std::vector<State> &states, llvm::Value *entry) {
   for (std::size_t s = 0; s < states.size(); ++s)
     for (std::size_t c = 0; c < states[s].size(); ++c)
       if (!llvm::isa<llvm::Constant>(states[s][c]))
-        b_.CreateStore(states[s][c], address(region_, c, s, entry, 0));
+        b_.CreateStore(states[s][c], address(region, c, s, entry, 0));
 }
 
 State StateArray::load(llvm::Value *region, const State &own, std::size_t slot, llvm::Value *entry,

@@ -18,7 +18,8 @@ class StateArray {
              std::int64_t entries);
 
   llvm::Value *region() const { return region_; }
-  void store(const std::vector<State> &states, llvm::Value *entry);
+  /// Into a region like this one.
+  void store(llvm::Value *region, const std::vector<State> &states, llvm::Value *entry);
   /// The state of a slot at entry + offset of a region like this one; `own` tells the constants.
   State load(llvm::Value *region, const State &own, std::size_t slot, llvm::Value *entry,
              std::int64_t offset);

@@ -120,7 +120,10 @@ struct Stmt {
   Cache cache = Cache::Default;               // Load, Store
   Residence residence = Residence::Register;  // Keep
   bool exclusive = false;                     // Scan
+  bool terms = false;      // Reduce online: a third result, the terms w * exp(x - max) of the sum
   bool partition = false;  // For: iterations that are valid as a whole run without tests
+  int pipe = 0;            // For: iterations whose bulk loads are under way at once; 0: none
+  bool bulk = false;       // Load: comes through the pipe of the loop
   int vector = 1;          // Load, Store, Move (writing): elements per access along vec
   int read_vector = 1;     // Move (reading)
   std::vector<ValueId> results;
@@ -182,6 +185,18 @@ std::int64_t vec_extent(const Axis &axis);
 /// Product of the extents of the axis's dims.
 Index axis_extent(const Kernel &kernel, const Axis &axis);
 
+inline constexpr int kMaxPipe = 16;  // stages
+
+/// The dim along which a bulk load is contiguous: a whole axis within the block. kNone if none is.
+DimId bulk_dim(const Layout &layout, const Stmt &load);
+
+/// Bytes of the row that a bulk load moves in an iteration; 0 where it is one value for the block.
+inline constexpr std::int64_t kBulkAlignment = 128;
+std::int64_t bulk_bytes(const Kernel &kernel, const Layout &layout, const Stmt &load);
+
+/// Shared memory that the launch must provide: the stages of pipes.
+std::int64_t dynamic_shared_bytes(const Kernel &kernel);
+
 /// Blocks launched: the number that the grid digits of all layouts span, times the cluster size.
 Index grid_size(const Kernel &kernel);
 
@@ -201,7 +216,7 @@ bool is_uniform_in_block(const Layout &layout, const Index &index);
 const Digit *loop_digit(const Layout &layout, std::string_view name);
 
 /// Dims that the results of a statement depend on, ascending (KernelValue::dims).
-std::vector<DimId> dependence(const Kernel &kernel, const Stmt &stmt);
+std::vector<DimId> dependence(const Kernel &kernel, const Stmt &stmt, std::size_t result = 0);
 
 /// Result dtype of a Compute other than a conversion: bool for comparisons and tests, else that of
 /// the first operand that is not a literal. `is_literal` tells of each value if a Constant made it.

@@ -49,12 +49,12 @@ Stmt KernelParser::parse_definition() {
            names.size());
     lexer_.error(names[0], message);
   }
-  std::vector<DimId> dims = dependence(k_, s);
   for (std::size_t i = 0; i < names.size(); ++i) {
+    std::vector<DimId> dims = dependence(k_, s, i);
     define(value_ids_, names[i], k_.values.size(), "value");
     s.results.push_back(static_cast<ValueId>(k_.values.size()));
     k_.values.push_back({is_number(names[i].name) ? "" : names[i].name, dtypes[i],
-                         s.kind == StmtKind::Move ? s.layout : layout_, dims});
+                         s.kind == StmtKind::Move ? s.layout : layout_, std::move(dims)});
     is_literal_.push_back(s.kind == StmtKind::Constant);
   }
   return s;
@@ -119,6 +119,10 @@ void KernelParser::parse_access(Stmt &s, const Token &word, const std::vector<st
   for (auto [name, policy] : kPolicies) {
     if (i >= parts.size() || parts[i] != name) continue;
     s.cache = policy;
+    ++i;
+  }
+  if (i < parts.size() && parts[i] == "bulk") {
+    s.bulk = true;
     ++i;
   }
   if (i < parts.size()) lexer_.error(word, "'" + parts[i] + "' is no cache policy");
@@ -187,9 +191,11 @@ std::vector<DType> KernelParser::parse_fold(Stmt &s, StmtKind kind) {
   lexer_.expect("over");
   s.axes = parse_dim_list();
   s.exclusive = kind == StmtKind::Scan && lexer_.accept("exclusive");
+  s.terms = kind == StmtKind::Reduce && s.monoid == Monoid::Online && lexer_.accept("terms");
   s.approximate = kind == StmtKind::Reduce && lexer_.accept("approx");
   std::vector<DType> dtypes(static_cast<std::size_t>(num_results(s.monoid)), operand_dtype(s));
   if (s.operands.size() == 2) dtypes[1] = k_.values[s.operands[1]].dtype;
+  if (s.terms) dtypes.push_back(dtypes[0]);
   return dtypes;
 }
 
@@ -202,6 +208,7 @@ Stmt KernelParser::parse_effect(int depth) {
     s.kind = StmtKind::For;
     s.loop = lexer_.expect(Token::Kind::Identifier, "the loop's name").name;
     s.partition = lexer_.accept("partition");
+    if (lexer_.accept("pipe")) s.pipe = static_cast<int>(lexer_.expect_integer("depth", kMaxPipe));
   } else if (word.name == "in") {
     s.kind = StmtKind::In;
     s.layout = parse_layout_name();

@@ -148,13 +148,18 @@ class Printer {
   void print_access(const Stmt &s) {
     out_ += s.kind == StmtKind::Load ? "load" : "store";
     if (s.vector != 1) append(out_, ".{}", s.vector);
-    append(out_, "{} {}", suffix_of(s.cache), element(s));
+    append(out_, "{}{} {}", suffix_of(s.cache), s.bulk ? ".bulk" : "", element(s));
     if (s.kind == StmtKind::Store) append(out_, ", {}", values(s.operands));
     if (s.guard != kNone) append(out_, " if {}", value(s.guard));
   }
 
   std::string result_type(const Stmt &s) const {
     return std::string(fuse::to_string(k_.values[s.results[0]].dtype));
+  }
+
+  void print_for(const Stmt &s) {
+    append(out_, "for {}{}", s.loop, s.partition ? " partition" : "");
+    if (s.pipe > 0) append(out_, " pipe {}", s.pipe);
   }
 
   void print_statement(const Stmt &s) {
@@ -170,8 +175,8 @@ class Printer {
       case StmtKind::Load:
       case StmtKind::Store: print_access(s); break;
       case StmtKind::Reduce:
-        append(out_, "reduce {}({}) over {}{}", fuse::to_string(s.monoid), values(s.operands),
-               dims(s.axes), s.approximate ? " approx" : "");
+        append(out_, "reduce {}({}) over {}{}{}", fuse::to_string(s.monoid), values(s.operands),
+               dims(s.axes), s.terms ? " terms" : "", s.approximate ? " approx" : "");
         break;
       case StmtKind::Scan:
         append(out_, "scan {}({}) over {}{}", fuse::to_string(s.monoid), values(s.operands),
@@ -185,7 +190,7 @@ class Printer {
         append(out_, "keep {} {}", s.residence == Residence::Register ? "reg" : "shared",
                values(s.operands));
         break;
-      case StmtKind::For: append(out_, "for {}{}", s.loop, s.partition ? " partition" : ""); break;
+      case StmtKind::For: print_for(s); break;
       case StmtKind::In: append(out_, "in {}", k_.layouts[s.layout].name); break;
       case StmtKind::LastBlock:
         append(out_, "last_block {} of {}", element(s), index(s.count));

@@ -168,10 +168,11 @@ class Verifier {
   void define_results(const Stmt &s) {
     stmt_ = &s;
     if (s.results.empty()) return;
-    std::vector<DimId> dims = dependence(k_, s);
-    for (ValueId v : s.results) {
+    for (std::size_t i = 0; i < s.results.size(); ++i) {
+      ValueId v = s.results[i];
       const KernelValue &value = k_.values[v];
-      check(value.dims == dims, "%{} does not have the dims that it depends on", value.name);
+      check(value.dims == dependence(k_, s, i), "%{} does not have the dims that it depends on",
+            value.name);
       check(value.layout == (s.kind == StmtKind::Move ? s.layout : layout_),
             "%{} is noted in another layout", value.name);
       defined_[v] = true;
@@ -238,6 +239,40 @@ class Verifier {
     check(dtype == b.dtype, "%{} holds {}, not {}", b.name, to_string(b.dtype), to_string(dtype));
     check(b.role != BufferRole::Scalar || s.index.is_constant(0), "a scalar is loaded at 0");
     check_width(s, s.vector, layout_, b.dtype);
+    if (s.bulk) verify_bulk(s);
+  }
+
+  /// A bulk load moves whole rows, the same for all threads, from 16-byte boundaries, or one value
+  /// for all threads.
+  void verify_bulk(const Stmt &s) const {
+    const Buffer &b = k_.buffers[s.buffer];
+    check(s.kind == StmtKind::Load && s.guard == kNone && !b.coherent,
+          "only loads without a guard, of what nobody writes, come in bulk");
+    check(in_pipe_, "a bulk load stands in a loop with a pipe");
+    check(s.index.values().empty(), "the place of a bulk load uses a value");
+    if (is_shared_by_block(s.index)) return;
+    DimId along = bulk_dim(layout(), s);
+    check(along != kNone, "a bulk load needs a dim within the block along which {} advances by 1",
+          to_string(k_, s.index));
+    const Axis &axis = layout().axes[axis_of(layout(), along)];
+    std::optional<std::int64_t> extent = k_.dims[along].extent.constant();
+    Index spanned = 1;
+    for (const Digit &d : axis.digits) spanned = spanned * d.extent;
+    check(extent && spanned == Index(*extent) && axis.align.buffer == kNone,
+          "digits and extent of {} differ: a bulk load has no edges", k_.dims[along].name);
+    auto size = static_cast<std::int64_t>(size_of(b.dtype));
+    Index row = s.index - Index::dim(along);
+    check(b.alignment % 16 == 0 && *extent * size % 16 == 0 && known_divisor(row) * size % 16 == 0,
+          "rows of a bulk load are not whole units of 16 bytes");
+    check(is_shared_by_block(row), "the row of a bulk load differs between threads");
+  }
+
+  bool is_shared_by_block(const Index &index) const {
+    for (std::uint32_t a : axes_of(layout(), index.dims()))
+      for (const Digit &d : layout().axes[a].digits)
+        if (d.kind == DigitKind::Thread || d.kind == DigitKind::Reg || d.kind == DigitKind::Vec)
+          return false;
+    return true;
   }
 
   void check_width(const Stmt &s, int width, LayoutId in, DType dtype) const {
@@ -249,7 +284,7 @@ class Verifier {
   }
 
   void verify_fold(const Stmt &s) const {
-    check_counts(s, num_operands(s.monoid), num_results(s.monoid));
+    check_counts(s, num_operands(s.monoid), num_results(s.monoid) + (s.terms ? 1 : 0));
     verify_fold_dtypes(k_, s, place());
     verify_axes(s);
   }
@@ -274,6 +309,10 @@ class Verifier {
   }
 
   void verify_reduce(const Stmt &s) const {
+    if (s.terms) {
+      check(s.monoid == Monoid::Online, "{} has no terms", fuse::to_string(s.monoid));
+      check(level_of(s) == loops_.size(), "terms are known only after the loop");
+    }
     if (!in_last_block_) return;
     for (std::uint32_t a : axes_of(layout(), s.axes))
       for (const Digit &d : layout().axes[a].digits)
@@ -348,9 +387,14 @@ class Verifier {
     check(loop_digit(layout(), s.loop), "layout {} has no loop {}", layout().name, s.loop);
     check(std::find(loops_.begin(), loops_.end(), s.loop) == loops_.end(), "loop {} is bound",
           s.loop);
+    check(s.pipe == 0 || (s.pipe >= 2 && s.pipe <= kMaxPipe && !s.partition && !in_pipe_),
+          "a pipe has 2 to {} stages, in a loop that is not partitioned nor in another pipe",
+          kMaxPipe);
     loops_.push_back(s.loop);
     pending_.emplace_back();
+    in_pipe_ = s.pipe > 0;
     verify_scope(s.body);
+    in_pipe_ = false;
     for (const Stmt &inner : s.body)
       check(!s.partition || may_be_partitioned(inner),
             "loop {} cannot be partitioned: its body meets other threads", s.loop);
@@ -388,6 +432,7 @@ class Verifier {
   LayoutId layout_ = kNone;
   bool in_last_block_ = false;
   std::vector<std::string> loops_;             // bound, outermost first
+  bool in_pipe_ = false;                       // directly in a loop with a pipe
   std::vector<std::vector<ValueId>> pending_;  // per loop: results complete after it
   std::vector<std::vector<ValueId>> scopes_;   // values that end with each open scope
   std::vector<bool> visible_, defined_, is_literal_, loaded_, stored_;

@@ -20,8 +20,8 @@ TensorView view_of(const Shape &shape, const Bindings &sizes) {
   return tensor(nullptr, fuse::evaluate(shape, sizes));
 }
 
-void launch_on_gpu(CUfunction function, const Kernel &kernel, std::uint64_t grid, CUstream stream,
-                   void **parameters) {
+void launch_on_gpu(CUfunction function, const Kernel &kernel, std::uint64_t grid,
+                   unsigned shared_bytes, CUstream stream, void **parameters) {
   CUlaunchAttribute cluster{};
   cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   cluster.value.cluster = {static_cast<unsigned>(kernel.cluster), 1, 1};
@@ -30,6 +30,7 @@ void launch_on_gpu(CUfunction function, const Kernel &kernel, std::uint64_t grid
   config.grid_y = config.grid_z = 1;
   config.block_x = static_cast<unsigned>(kernel.threads);
   config.block_y = config.block_z = 1;
+  config.shared_bytes = shared_bytes;
   config.stream = stream;
   config.attributes = kernel.cluster > 1 ? &cluster : nullptr;
   config.num_attributes = kernel.cluster > 1 ? 1 : 0;
@@ -90,6 +91,7 @@ BoundLaunch::BoundKernel BoundLaunch::bind_kernel(const Step &step) {
   BoundKernel bound;
   bound.index = step.kernel;
   bound.grid = static_cast<std::uint64_t>(evaluate(grid_size(kernel)));
+  bound.shared_bytes = static_cast<unsigned>(dynamic_shared_bytes(kernel));
   if (bound.grid > INT_MAX)
     fail(ErrorCode::Unsupported, "kernel {} needs {} blocks: a launch takes {} at most",
          kernel.name, bound.grid, INT_MAX);
@@ -164,7 +166,7 @@ void BoundLaunch::run_kernel(const BoundKernel &bound, CUstream_st *stream,
   }
   if (bound.function)
     return launch_on_gpu(bound.function, variant_->program().kernels[bound.index], bound.grid,
-                         stream, pointers.data());
+                         bound.shared_bytes, stream, pointers.data());
   HostLaunch launch;
   launch.grid = bound.grid;
   launch.arguments = pointers.data();

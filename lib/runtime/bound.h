@@ -43,6 +43,7 @@ class BoundLaunch {
   struct BoundKernel {
     std::size_t index = 0;  // into Program::kernels
     std::uint64_t grid = 0;
+    unsigned shared_bytes = 0;  // dynamic
     cuda::CUfunction function = nullptr;
     std::vector<Parameter> parameters;
   };

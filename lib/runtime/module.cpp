@@ -86,6 +86,9 @@ void apply(const FunctionSettings &settings, CUfunction function) {
   // Clusters of more than 8 blocks are legal on some devices only, and must be asked for.
   if (settings.cluster > 8)
     FUSE_CUDA(cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+  if (settings.dynamic_shared_bytes > 0)
+    FUSE_CUDA(cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+              static_cast<int>(settings.dynamic_shared_bytes));
 }
 
 }  // namespace
@@ -119,9 +122,10 @@ FunctionFacts facts_of(CUfunction function, const FunctionSettings &settings) {
   FunctionFacts facts;
   facts.registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS, function);
   facts.spill_bytes = attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function);
-  facts.shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+  facts.shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) +
+                       static_cast<int>(settings.dynamic_shared_bytes);
   FUSE_CUDA(cuOccupancyMaxActiveBlocksPerMultiprocessor, &facts.blocks_per_sm, function,
-            settings.threads, std::size_t{0});
+            settings.threads, static_cast<std::size_t>(settings.dynamic_shared_bytes));
   return facts;
 }
 

@@ -25,6 +25,7 @@ struct FunctionSettings {
   std::string name;
   int threads = 256;
   int cluster = 1;
+  std::int64_t dynamic_shared_bytes = 0;
 };
 
 /// Assembles the PTX for the current context's device, or takes the cubin from the disk cache.

@@ -83,7 +83,7 @@ const std::vector<CUfunction> &Variant::functions(const Context &context) const 
 
 FunctionSettings Variant::settings(std::size_t kernel) const {
   const Kernel &k = program_.kernels[kernel];
-  return {k.name, k.threads, k.cluster};
+  return {k.name, k.threads, k.cluster, dynamic_shared_bytes(k)};
 }
 
 }  // namespace fuse

@@ -70,9 +70,10 @@ INSTANTIATE_TEST_SUITE_P(
     Kernels, HostRun,
     testing::Values(
         Case{"gelu", {{"N", 4099}}}, Case{"softmax", {{"B", 3}}}, Case{"softmax_odd", {{"B", 9}}},
-        Case{"softmax_cluster", {{"B", 2}, {"C", 40008}}}, Case{"layer_norm", {{"B", 2}}},
-        Case{"layer_norm_backward", {{"B", 7}, {"G", 3}}}, Case{"batch_norm", {{"N", 3}, {"C", 2}}},
-        Case{"cast_transpose", {{"U", 304}, {"V", 200}}},
+        Case{"softmax_cluster", {{"B", 2}}}, Case{"layer_norm", {{"B", 2}}},
+        Case{"layer_norm_backward", {{"B", 7}, {"G", 3}}},
+        Case{"partial_sums", {{"G", 70}, {"C", 40}}}, Case{"softmax_long", {{"B", 2}}},
+        Case{"batch_norm", {{"N", 3}, {"C", 2}}}, Case{"cast_transpose", {{"U", 304}, {"V", 200}}},
         Case{"column_sum", {{"R", 77}, {"C", 1000}, {"G", 2}}},
         Case{"cumsum", {{"B", 2}, {"C", 5000}}}, Case{"gemv_int8", {{"R", 9}, {"C", 4096}}},
         Case{"adam", {{"N", 5000}}}, Case{"rotary", {{"T", 5}, {"H", 3}}},

@@ -76,6 +76,11 @@ void fold_groups(const MonoidFold &fold, const std::vector<FoldPart> &parts,
 
 MonoidState MonoidFold::tree(std::span<const MonoidState> states) const {
   if (states.size() == 1) return states[0];
+  if (monoid == Monoid::Online) {
+    std::vector<FoldElement> elements;
+    for (const MonoidState &s : states) elements.push_back({{s[0], s[1]}, true});
+    return fold_online(elements, nullptr);
+  }
   std::size_t half = (states.size() + 1) / 2;
   return combine(tree(states.first(half)), tree(states.subspan(half)));
 }
@@ -119,20 +124,44 @@ MonoidState MonoidFold::fold_online(std::span<const FoldElement> elements,
   for (const FoldElement &e : elements) xs.push_back(e.valid ? e.operands[0] : least);
   std::uint64_t maximum = tree2(Op::Max, type, xs);
   if (before) maximum = apply2(Op::Max, type, (*before)[0], maximum);
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    // combine() rescales the weight to the maximum, which has no elements of its own here.
-    MonoidState element = {xs[i], elements[i].operands[1], 0};
-    bool is_empty = !elements[i].valid || xs[i] == least;
-    terms.push_back(is_empty ? 0 : combine(element, {maximum, 0, 0})[1]);
-  }
+  for (const FoldElement &e : elements) terms.push_back(term(e, maximum));
   std::uint64_t sum = tree2(Op::Add, type, terms);
   if (before) sum = apply2(Op::Add, type, combine(*before, {maximum, 0, 0})[1], sum);
   return {maximum, sum, 0};
 }
 
+std::uint64_t MonoidFold::term(const FoldElement &element, std::uint64_t maximum) const {
+  if (!element.valid || element.operands[0] == identity()[0]) return 0;
+  // combine() rescales the weight to the maximum, which has no elements of its own here.
+  return combine({element.operands[0], element.operands[1], 0}, {maximum, 0, 0})[1];
+}
+
+void MonoidFold::fold_online_lanes(std::span<const std::int64_t> bits,
+                                   std::span<MonoidState> states) const {
+  std::vector<std::uint64_t> maxima, sums;
+  for (const MonoidState &s : states) maxima.push_back(s[0]), sums.push_back(s[1]);
+  auto butterfly = [&](Op op, std::vector<std::uint64_t> &x) {
+    for (std::int64_t bit : bits) {
+      std::vector<std::uint64_t> before = x;
+      for (std::size_t t = 0; t < x.size(); ++t) {
+        auto mask = static_cast<std::size_t>(bit);
+        x[t] = apply2(op, type, before[t & ~mask], before[t | mask]);
+      }
+    }
+  };
+  butterfly(Op::Max, maxima);
+  for (std::size_t t = 0; t < sums.size(); ++t)
+    sums[t] = term({{states[t][0], sums[t]}, true}, maxima[t]);
+  butterfly(Op::Add, sums);
+  for (std::size_t t = 0; t < states.size(); ++t) states[t] = {maxima[t], sums[t], 0};
+}
+
 void fold_threads(const MonoidFold &fold, std::vector<FoldPart> parts,
                   std::span<MonoidState> states) {
   SplitParts split = split_at_warp(parts);
+  bool is_online = fold.monoid == Monoid::Online && !split.lane_bits.empty();
+  if (is_online) fold.fold_online_lanes(split.lane_bits, states);
+  if (is_online) split.lane_bits.clear();
   for (std::int64_t bit : split.lane_bits) {
     std::vector<MonoidState> before(states.begin(), states.end());
     for (std::size_t t = 0; t < states.size(); ++t) {

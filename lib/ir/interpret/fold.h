@@ -30,6 +30,11 @@ struct MonoidFold {
   /// State of the slots of a thread; `before`, if given, is the state of earlier iterations.
   MonoidState fold(std::span<const FoldElement> elements, const MonoidState *before) const;
 
+  /// Online: w * exp(x - maximum); 0 for an element that is not valid or -inf.
+  std::uint64_t term(const FoldElement &element, std::uint64_t maximum) const;
+  /// Online: the combination of the states of lanes along the bits, for each of them.
+  void fold_online_lanes(std::span<const std::int64_t> bits, std::span<MonoidState> states) const;
+
  private:
   MonoidState fold_welford(std::span<const FoldElement> elements) const;
   MonoidState fold_online(std::span<const FoldElement> elements, const MonoidState *before) const;

@@ -83,7 +83,32 @@ void Interpreter::run_reduce(const Stmt &s) {
     return fold_slots(s, it->second, true);
   std::vector<MonoidState> states(num_states(s));
   fold_slots(s, states, false);
+  std::vector<MonoidState> own = states;
   finish_reduce(s, states);
+  if (s.terms) scale_terms(s, own);
+}
+
+/// Terms relative to the thread's own maximum, then to the one of all.
+void Interpreter::scale_terms(const Stmt &s, const std::vector<MonoidState> &own) {
+  MonoidFold fold{s.monoid, kernel_.values[s.results[0]].dtype};
+  const SlotRange &results = slots_of(s.results[0]);
+  SlotRange reduced(layout(), axes_of(layout(), s.axes));
+  std::vector<std::int64_t> slots(layout().axes.size()), inner(slots.size());
+  for_each_thread([&](const ThreadId &id) {
+    for (std::int64_t n = 0; n < results.size(); ++n) {
+      results.decode(n, slots);
+      std::uint64_t maximum = slot(s.results[0], id, slots);
+      std::uint64_t mine = own[local_thread(id) * static_cast<std::size_t>(results.size()) +
+                               static_cast<std::size_t>(n)][0];
+      std::vector<FoldElement> elements = elements_at(s, id, reduced, slots);
+      for (std::int64_t r = 0; r < reduced.size(); ++r) {
+        reduced.decode(r, inner);
+        for (std::uint32_t a : reduced.axes()) slots[a] = inner[a];
+        std::uint64_t term = fold.term(elements[static_cast<std::size_t>(r)], mine);
+        slot(s.results[2], id, slots) = fold.term({{mine, term}, true}, maximum);
+      }
+    }
+  });
 }
 
 /// Step 1 of the order: every thread folds its slots, for each slot of the result.
@@ -125,7 +150,7 @@ void Interpreter::finish_reduce(const Stmt &s, std::vector<MonoidState> &states)
       for (std::size_t c = 0; c < num_blocks; ++c) column[c * num_threads + t] = ranks[c];
     }
     for (std::size_t t = 0; t < column.size(); ++t)
-      for (std::size_t r = 0; r < s.results.size(); ++r)
+      for (std::size_t r = 0; r < static_cast<std::size_t>(num_results(s.monoid)); ++r)
         values_[s.results[r]][t * num_slots + n] = column[t][r];
   }
 }

@@ -66,6 +66,7 @@ class Interpreter {
   void start_accumulators(const std::vector<Stmt> &body);
   void finish_accumulators(const std::vector<Stmt> &body);
   std::size_t num_states(const Stmt &s) const;
+  void scale_terms(const Stmt &s, const std::vector<MonoidState> &own);
   void fold_slots(const Stmt &s, std::vector<MonoidState> &states, bool accumulate);
   void finish_reduce(const Stmt &s, std::vector<MonoidState> &states);
   void run_scan(const Stmt &s);

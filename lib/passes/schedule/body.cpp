@@ -258,11 +258,13 @@ bool BodyBuilder::is_shared_divisor(ValueId a, ValueId divisor) const {
 }
 
 /// Scale p and reciprocal r of a divisor s, with a / s = (a * p) * r: p keeps s * p away from the
-/// ends of the range, where the reciprocal would lose digits or overflow.
+/// ends of the range, where the reciprocal would lose digits or overflow; kNone where s is.
 std::pair<ValueId, ValueId> BodyBuilder::reciprocal_of(ValueId divisor) {
   auto known = reciprocals_.find(divisor);
   if (known != reciprocals_.end()) return known->second;
   auto literal = [&](double x) { return emit_constant(float_literal(DType::F32, x)); };
+  if (moderate_.count(divisor))
+    return reciprocals_[divisor] = {kNone, compute(Op::Div, DType::F32, {literal(1), divisor})};
   ValueId magnitude = compute(Op::Abs, DType::F32, {divisor});
   ValueId tiny = compute(Op::Lt, DType::Bool, {magnitude, literal(0x1p-120)});
   ValueId huge = compute(Op::Gt, DType::Bool, {magnitude, literal(0x1p120)});
@@ -276,8 +278,8 @@ std::pair<ValueId, ValueId> BodyBuilder::reciprocal_of(ValueId divisor) {
 /// A division by what a whole row shares: one reciprocal for the row.
 ValueId BodyBuilder::emit_shared_division(ValueId a, ValueId divisor) {
   auto [scale, reciprocal] = reciprocal_of(divisor);
-  ValueId scaled = compute(Op::Mul, DType::F32, {a, scale});
-  return compute(Op::Mul, DType::F32, {scaled, reciprocal});
+  if (scale != kNone) a = compute(Op::Mul, DType::F32, {a, scale});
+  return compute(Op::Mul, DType::F32, {a, reciprocal});
 }
 
 ValueId BodyBuilder::emit_iota(const Key &key) {

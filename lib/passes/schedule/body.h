@@ -50,11 +50,13 @@ class BodyBuilder {
   /// Emits the store of a node at its own place.
   void store(NodeId node);
 
-  /// Emits the operands and the reduce statement of a reduction to `inner`; its results become
-  /// available to users.
-  void reduce(NodeId node);
+  /// Emits the operands, then the reduce statements of reductions of one level to `inner`: side by
+  /// side, so that they meet other threads together. Their results become available to users.
+  void reduce(const std::vector<NodeId> &nodes);
   /// The same for a sum and the maximum that scales it, folded as one.
   void reduce_online(NodeId sum, const OnlineSum &online);
+  /// Likewise, where users of the terms come behind the sum.
+  void reduce_with_terms(NodeId sum, const OnlineSum &online);
 
   /// Results of a reduction's monoid, before conversion.
   const std::vector<ValueId> &reduced(NodeId node) const { return reduce_results_.at(node); }
@@ -103,6 +105,7 @@ class BodyBuilder {
   std::map<std::pair<Key, std::size_t>, ValueId> part_guards_;  // by node, position and part
   std::map<std::pair<ValueId, ValueId>, ValueId> conjunctions_;
   std::map<ValueId, std::pair<ValueId, ValueId>> reciprocals_;  // scale, reciprocal; by divisor
+  std::set<ValueId> moderate_;  // divisors whose reciprocals keep their digits
   GuardConditions guard_conditions_;
   std::map<NodeId, std::vector<ValueId>> reduce_results_;
   std::map<Key, ValueId> crossed_;  // packed elements, made opaque where they are used again
@@ -141,6 +144,7 @@ class BodyBuilder {
   ValueId compute(Op op, DType dtype, std::vector<ValueId> operands);
   ValueId both(ValueId a, ValueId b);
   ValueId depend_on_all_reduced(ValueId value);
+  std::vector<ValueId> reduce_operands(NodeId node);
   std::vector<ValueId> emit_reduce(Monoid monoid, std::vector<ValueId> operands,
                                    std::vector<DType> result_types);
   std::vector<DimId> dims_of(const Index &index) const;

@@ -55,7 +55,19 @@ ValueId BodyBuilder::depend_on_all_reduced(ValueId value) {
   return compute(Op::Select, kernel_.values[value].dtype, {always, value, value});
 }
 
-void BodyBuilder::reduce(NodeId node) {
+void BodyBuilder::reduce(const std::vector<NodeId> &nodes) {
+  std::vector<std::vector<ValueId>> operands;
+  for (NodeId node : nodes) operands.push_back(reduce_operands(node));
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    Op op = g_.node(nodes[i]).op;
+    std::vector<DType> types = {kernel_.values[operands[i][0]].dtype};
+    if (is_arg_reduce(op)) types.push_back(DType::I64);
+    reduce_results_[nodes[i]] = emit_reduce(monoid_of(op), std::move(operands[i]), types);
+  }
+}
+
+/// What the reduction folds: the value, and for arg-reductions its position.
+std::vector<ValueId> BodyBuilder::reduce_operands(NodeId node) {
   Op op = g_.node(node).op;
   NodeId operand = g_.operand(node, 0);
   std::vector<ValueId> operands = {lower(operand)};
@@ -64,16 +76,13 @@ void BodyBuilder::reduce(NodeId node) {
   if ((op == Op::Sum || op == Op::Prod) && compute_type(type) != kernel_.values[operands[0]].dtype)
     operands[0] = compute(Op::Cast, compute_type(type), {operands[0]});
   operands[0] = depend_on_all_reduced(operands[0]);
-  if (is_arg_reduce(op)) {
-    const Position &at = domain_.at.at(operand);
-    ValueId position = index_value(at[g_.attr<AxesAttr>(node).axes[0]]);
-    if (kernel_.values[position].dtype != DType::I64)
-      position = compute(Op::Cast, DType::I64, {position});
-    operands.push_back(position);
-  }
-  std::vector<DType> types = {kernel_.values[operands[0]].dtype};
-  if (is_arg_reduce(op)) types.push_back(DType::I64);
-  reduce_results_[node] = emit_reduce(monoid_of(op), std::move(operands), types);
+  if (!is_arg_reduce(op)) return operands;
+  const Position &at = domain_.at.at(operand);
+  ValueId position = index_value(at[g_.attr<AxesAttr>(node).axes[0]]);
+  if (kernel_.values[position].dtype != DType::I64)
+    position = compute(Op::Cast, DType::I64, {position});
+  operands.push_back(position);
+  return operands;
 }
 
 std::vector<ValueId> BodyBuilder::emit_reduce(Monoid monoid, std::vector<ValueId> operands,
@@ -101,6 +110,17 @@ void BodyBuilder::reduce_online(NodeId sum, const OnlineSum &online) {
   inner->back().approximate = online.weight == kNoNode;
   reduce_results_[online.maximum] = {results[0]};
   reduce_results_[sum] = {results[1]};
+}
+
+void BodyBuilder::reduce_with_terms(NodeId sum, const OnlineSum &online) {
+  reduce_online(sum, online);
+  Stmt &fold = inner->back();
+  ValueId u = fold.operands[0];
+  ValueId terms = add_value(DType::F32, kernel_.values[u].dims);
+  fold.results.push_back(terms);
+  fold.terms = true;
+  moderate_.insert(fold.results[1]);  // the largest term is 1
+  memo_[{online.exponential, kNone, domain_.at.at(online.exponential)}] = {terms, true};
 }
 
 void BodyBuilder::set_reduced(NodeId node, std::vector<ValueId> results) {

@@ -53,8 +53,9 @@ class Assembler {
   const std::vector<bool> &approximable_;
   Domain domain_;
   KernelTensors tensors_;
-  std::map<NodeId, int> level_;         // of reductions
-  std::map<NodeId, OnlineSum> online_;  // sums folded with their maximum in one pass
+  std::map<NodeId, int> level_;             // of reductions
+  std::map<NodeId, OnlineSum> online_;      // sums folded with their maximum in one pass
+  std::map<NodeId, OnlineSum> with_terms_;  // likewise, their terms held: resident kernels
   ReductionUse use_;
   Mapping mapping_;
   BuiltKernel built_;
@@ -117,6 +118,32 @@ class Assembler {
     for (NodeId id : planned_.stores)
       for (DimId d : Domain::dims_of(domain_.at.at(id))) use_.re_expanded |= domain_.is_reduced(d);
     match_online();
+    match_terms();
+  }
+
+  /// One exchange between threads finds the maximum and the sum, where the results are rounded to
+  /// 16 bits: a term relative to its thread's maximum is rounded once more.
+  void match_terms() {
+    for (const auto &[node, level] : level_) {
+      if (level != 2) continue;
+      std::optional<OnlineSum> match = match_online_sum(g_, node);
+      if (!match || match->weight != kNoNode || !approximable_[match->exponential]) continue;
+      auto maximum = level_.find(match->maximum);
+      if (maximum == level_.end() || maximum->second != 1 || is_stored(match->exponential) ||
+          is_stored(node))
+        continue;
+      if (divides_its_terms(g_, node, *match, planned_.nodes)) with_terms_[node] = *match;
+    }
+  }
+
+  bool is_stored(NodeId id) const {
+    return std::find(planned_.stores.begin(), planned_.stores.end(), id) != planned_.stores.end();
+  }
+
+  bool has_terms(NodeId node) const {
+    return std::any_of(with_terms_.begin(), with_terms_.end(), [&](const auto &entry) {
+      return entry.first == node || entry.second.maximum == node;
+    });
   }
 
   /// Where nothing but results of reductions is stored, sums that can rise with their maximum spare
@@ -153,8 +180,12 @@ class Assembler {
     int levels = 0;
     for (const auto &[node, level] : level_) levels = std::max(levels, level);
     for (int level = 1; level <= levels; ++level) {
+      std::vector<NodeId> nodes;
       for (const auto &[node, l] : level_)
-        if (l == level) builder.reduce(node);
+        if (l == level && !has_terms(node)) nodes.push_back(node);
+      builder.reduce(nodes);
+      if (level == 1)
+        for (const auto &[sum, online] : with_terms_) builder.reduce_with_terms(sum, online);
       builder.cross_barrier();
     }
     for (NodeId id : planned_.stores) builder.store(id);
@@ -164,7 +195,7 @@ class Assembler {
   }
 
   /// Bytes of each element that threads hold across the barrier where these are most: values that
-  /// depend on folded dims, made before a reduction's result and used behind it.
+  /// depend on folded dims, made with or before a reduction's result and used behind it.
   int most_held_bytes(const std::vector<Stmt> &body) const {
     std::vector<std::size_t> last_use(built_.kernel.values.size(), 0);
     for (std::size_t i = 0; i < body.size(); ++i)
@@ -173,9 +204,10 @@ class Assembler {
     for (std::size_t barrier = 0; barrier < body.size(); ++barrier) {
       if (body[barrier].kind != StmtKind::Reduce) continue;
       std::size_t held = 0;
-      for (std::size_t i = 0; i < barrier; ++i)
+      for (std::size_t i = 0; i <= barrier; ++i)
         for (ValueId v : body[i].results)
-          if (last_use[v] > barrier && is_element(v)) held += size_of(built_.kernel.values[v].dtype);
+          if (last_use[v] > barrier && is_element(v))
+            held += size_of(built_.kernel.values[v].dtype);
       most = std::max(most, held);
     }
     return static_cast<int>(most);
@@ -256,8 +288,10 @@ class Assembler {
   void reduce_level(BodyBuilder &builder, int level, std::vector<Stmt> &body) {
     std::vector<Stmt> inner;
     builder.inner = &inner;
+    std::vector<NodeId> nodes;
     for (const auto &[node, l] : level_)
-      if (l == level && !is_folded_online(node)) builder.reduce(node);
+      if (l == level && !is_folded_online(node)) nodes.push_back(node);
+    builder.reduce(nodes);
     if (level == 1)
       for (const auto &[sum, online] : online_) builder.reduce_online(sum, online);
     body.push_back(row_loop(std::move(inner)));

@@ -18,7 +18,8 @@ constexpr int kResidentRegisters = 24;             // likewise, of a thread that
 constexpr int kRegistersPerRow = 16;               // of an operand along the row, weights for one
 constexpr int kLoopRegisters = 36;                 // of a thread in a loop: the values in work too
 constexpr std::int64_t kAlignedRow = 512;          // shorter rows are not worth a peeled head
-constexpr std::int64_t kClusterThreads = 256;      // of each block where several share a row
+constexpr std::int64_t kBlockThreads = 256;        // that hold a row alone before others help
+constexpr std::int64_t kClusterThreads = 128;      // of each block where several share a row
 constexpr std::int64_t kMaxCluster = 8;            // larger ones need an opt-in at launch
 constexpr int kLoopElements = 16;                  // of a thread in an iteration
 constexpr std::int64_t kExchangeBytes = 48 << 10;  // shared memory that needs no opt-in
@@ -144,9 +145,9 @@ class Chooser : MappingQueries {
     bool aligned = starts_are_aligned();
     if (!aligned && n < kAlignedRow) vec_ = 1;
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
-    std::int64_t capacity =
-        std::max(std::int64_t{p_.target.max_threads_per_block}, max_cluster() * kClusterThreads) *
-        kMaxElementsPerThread;
+    std::int64_t capacity = std::max(std::int64_t{p_.target.max_threads_per_block},
+                                     2 * max_cluster() * kClusterThreads) *
+                            kMaxElementsPerThread;
     bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
     std::int64_t rows = expected(extent(kept_));
     if (!keeps && n > 4096 && rows < 2 * p_.target.num_sms) return map_split_rows(row);
@@ -160,8 +161,16 @@ class Chooser : MappingQueries {
 
   /// Blocks that share a row: one where a block of a few hundred threads holds it.
   std::int64_t blocks_of_row(std::int64_t span) const {
-    std::int64_t blocks = pow2_at_least(ceil_div(span, kClusterThreads * kMaxElementsPerThread));
+    if (span <= kBlockThreads * kMaxElementsPerThread) return 1;
+    std::int64_t blocks =
+        pow2_at_least(ceil_div(span, cluster_threads(span) * kMaxElementsPerThread));
     return blocks <= max_cluster() ? blocks : 1;
+  }
+
+  /// Small blocks where as many as a cluster takes hold the row: more of them fill an SM.
+  std::int64_t cluster_threads(std::int64_t span) const {
+    std::int64_t held = max_cluster() * kClusterThreads * kMaxElementsPerThread;
+    return span <= held ? kClusterThreads : 2 * kClusterThreads;
   }
 
   int elements_per_thread(std::int64_t n) const {
@@ -174,7 +183,7 @@ class Chooser : MappingQueries {
     std::int64_t span = aligned ? n : n + vec_ - 1;  // with a head that starts early
     std::int64_t blocks = blocks_of_row(span);
     std::int64_t wanted = std::max<std::int64_t>(elements_per_thread(n), vec_);
-    std::int64_t lanes = blocks > 1 ? kClusterThreads
+    std::int64_t lanes = blocks > 1 ? cluster_threads(span)
                                     : std::min<std::int64_t>(pow2_at_least(ceil_div(span, wanted)),
                                                              p_.target.max_threads_per_block);
     std::int64_t regs = ceil_div(span, blocks * lanes * vec_);

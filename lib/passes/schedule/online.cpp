@@ -1,6 +1,8 @@
 // Matches by structure, through broadcasts; names of builders play no part.
 #include "passes/schedule/online.h"
 
+#include <algorithm>
+
 namespace fuse {
 
 namespace {
@@ -20,7 +22,12 @@ std::optional<OnlineSum> match_exponential(const GraphData &g, NodeId id,
   NodeId maximum = below_broadcasts(g, g.operand(difference, 1));
   if (g.node(maximum).op != Op::ReduceMax || g.operand(maximum, 0) != u) return std::nullopt;
   if (g.attr<AxesAttr>(maximum).axes != axes) return std::nullopt;
-  return OnlineSum{maximum, u, kNoNode};
+  return OnlineSum{maximum, u, kNoNode, id};
+}
+
+bool reads(const GraphData &g, NodeId node, NodeId value) {
+  std::span<const NodeId> operands = g.operands(node);
+  return std::find(operands.begin(), operands.end(), value) != operands.end();
 }
 
 }  // namespace
@@ -38,6 +45,26 @@ std::optional<OnlineSum> match_online_sum(const GraphData &g, NodeId sum) {
     return weighted;
   }
   return std::nullopt;
+}
+
+bool divides_its_terms(const GraphData &g, NodeId sum, const OnlineSum &online,
+                       const std::vector<NodeId> &members) {
+  std::vector<NodeId> forms = {sum};  // the sum, and views of it
+  bool divides = false;
+  for (NodeId id : members) {
+    Op op = g.node(id).op;
+    bool reads_sum =
+        std::any_of(forms.begin(), forms.end(), [&](NodeId form) { return reads(g, id, form); });
+    bool is_quotient = op == Op::Div && g.operand(id, 0) == online.exponential && reads_sum;
+    divides |= is_quotient;
+    if (reads_sum && (op == Op::Broadcast || op == Op::Reshape)) {
+      forms.push_back(id);
+      continue;
+    }
+    if (is_quotient || id == sum) continue;
+    if (reads_sum || reads(g, id, online.exponential)) return false;
+  }
+  return divides;
 }
 
 }  // namespace fuse

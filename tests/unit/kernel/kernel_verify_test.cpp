@@ -255,6 +255,36 @@ TEST(KernelVerify, PartitionedLoopsStayWithinTheThread) {
             "kernel k: keep %g: loop k cannot be partitioned: its body meets other threads");
 }
 
+TEST(KernelVerify, TermsOfASum) {
+  const std::string one = kLoad + "%one = const 1.0 : f32\n";
+  EXPECT_EQ(error_in(one + "%m, %s, %t = reduce online(%f, %one) over r terms\n"
+                           "%q = div %t, %s : f32"),
+            "");
+  EXPECT_EQ(
+      error_in("for k {\n" + one + "%m, %s, %t = reduce online(%f, %one) over i terms\n}", kLoop),
+      "kernel k: reduce %m %s %t: terms are known only after the loop");
+}
+
+TEST(KernelVerify, BulkLoadsMoveWholeRows) {
+  auto error = [](const std::string &load, const std::string &with = kLoop) {
+    return error_in("for k pipe 2 {\n" + load + "\n}", with);
+  };
+  EXPECT_EQ(error("%v = load.8.bulk %x[i*2048 + r]"), "");
+  EXPECT_EQ(error_in("%v = load.8.bulk %x[i*2048 + r]"),
+            "kernel k: load %v: a bulk load stands in a loop with a pipe");
+  EXPECT_EQ(error("%v = load.bulk %x[i*2048 + r*2]"),
+            "kernel k: load %v: a bulk load needs a dim within the block along which i*2048 + r*2 "
+            "advances by 1");
+  EXPECT_EQ(
+      error("%v = load.8.bulk %x[i*2048 + r]", "i = loop:k 64 . grid B; r = thread 128 . vec 32"),
+      "kernel k: load %v: digits and extent of r differ: a bulk load has no edges");
+  EXPECT_EQ(error("%v = load.bulk %x[i*2049 + r]"),
+            "kernel k: load %v: rows of a bulk load are not whole units of 16 bytes");
+  EXPECT_EQ(error_in("for k pipe 1 {\n}", kLoop),
+            "kernel k: for: a pipe has 2 to 16 stages, in a loop that is not partitioned nor in "
+            "another pipe");
+}
+
 TEST(KernelVerify, Scopes) {  // 23, 24
   EXPECT_EQ(error_in("for n {\n}"), "kernel k: for: layout L has no loop n");
   EXPECT_EQ(error_in("for k {\nfor k {\n}\n}", "i = loop:k 64"), "kernel k: for: loop k is bound");
