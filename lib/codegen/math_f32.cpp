@@ -4,6 +4,7 @@
 // correctly rounded; ex2 and rsqrt add up to one unit in the last place on a GPU.
 #include "codegen/math_functions.h"
 
+#include "codegen/control.h"
 #include "codegen/math.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -176,19 +177,10 @@ Num sin_or_cos(Num x, Op op) {
   Builder &b = x.builder();
   Num near = sin_near(x, op == Op::Cos);
   if (op == Op::Sin) near = select(x == 0, x, near);
-  llvm::BasicBlock *before = b.GetInsertBlock();
-  llvm::Function *function = before->getParent();
-  auto *far = llvm::BasicBlock::Create(b.getContext(), "far", function);
-  auto *end = llvm::BasicBlock::Create(b.getContext(), "end", function);
-  b.CreateCondBr((abs(x) < 32768).value, end, far);
-  b.SetInsertPoint(far);
-  llvm::Value *exact = emit_math_in_f64(b, op, {x.value()});
-  b.CreateBr(end);
-  b.SetInsertPoint(end);
-  llvm::PHINode *y = b.CreatePHI(x.type(), 2);
-  y->addIncoming(near.value(), before);
-  y->addIncoming(exact, far);
-  return x.with(y);
+  Values y = emit_branch(
+      b, abs(x) < 32768, [&] { return Values{near.value()}; },
+      [&] { return Values{emit_math_in_f64(b, op, {x.value()})}; });
+  return x.with(y[0]);
 }
 
 }  // namespace

@@ -31,13 +31,15 @@ NumPair log_pair(Num x);
 Num sin(Num x);
 Num cos(Num x);
 Num tan(Num x);
+/// sin(pi x), and cot(pi x) within 2^-57.
+Num sin_pi(Num x);
+NumPair cot_pi(Num x);
+
+// math_arc.cpp
 Num asin(Num x);
 Num acos(Num x);
 Num atan(Num x);
 Num atan2(Num y, Num x);
-/// sin and cos of pi x.
-Num sin_pi(Num x);
-Num cos_pi(Num x);
 
 // math_special.cpp
 Num erf(Num x);

@@ -168,7 +168,7 @@ Num lgamma(Num x) {
 Num digamma(Num x) {
   Num a = select(x <= 0, 1 - x, x);
   Num positive = digamma_positive(a);
-  Num y = select(x <= 0, positive - kPi * cos_pi(x) / sin_pi(x), positive);
+  Num y = select(x <= 0, positive - kPi * cot_pi(x).high, positive);
   y = select(x <= 0, select(x == floor(x), kNaN, y), y);
   y = select(x == 0, -copysign(x.number(kInfinity), x), y);
   return select(x == kInfinity, kInfinity, y);
