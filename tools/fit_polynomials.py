@@ -70,6 +70,10 @@ def erf_rest(z):
     return (mp.erf(x) / x - 2 / mp.sqrt(mp.pi)) / z
 
 
+def erfcx_scaled(x):
+    return mp.erfc(x) * mp.exp(x * x) * x
+
+
 def erfinv_center(w):
     """erfinv(x) / x for w = -log(1 - x^2)."""
     w = max(mp.mpf(w), mp.mpf(10) ** -20)
@@ -104,6 +108,9 @@ def expm1_tail(r):
 FITS = {
     # erfc(x) e^(x^2) in x - 1.5
     "erfc_near": (lambda t: mp.erfc(t + 1.5) * mp.exp((t + mp.mpf(1.5)) ** 2), -1, 1, 22, 53),
+    # the same, times x, in 1 / x - 0.3 and in 1 / x^2
+    "erfc_middle": (lambda t: erfcx_scaled(1 / (t + mp.mpf("0.3"))), mp.mpf("-0.1"), mp.mpf("0.1"), 14, 53),
+    "erfc_far": (lambda u: erfcx_scaled(1 / mp.sqrt(u)) if u else 1 / mp.sqrt(mp.pi), 0, mp.mpf("0.04"), 12, 53),
     "erf_rest": (erf_rest, 0, 1, 12, 53),
     # lgamma(1 + t) / t
     "lgamma_near_one": (lambda t: mp.loggamma(1 + t) / t if t else -EULER, mp.mpf(-0.3), 0.5, 23, 53),

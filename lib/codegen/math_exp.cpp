@@ -29,18 +29,6 @@ Num cubic_tail(Num r) {
           1 / 362880.0, 1 / 40320.0, 1 / 5040.0, 1 / 720.0, 1 / 120.0, 1 / 24.0, 1 / 6.0});
 }
 
-/// e^r for |r| <= ln(2) / 2.
-Num exp_small(Num r) { return 1 + fma(r * r, fma(r, cubic_tail(r), 0.5), r); }
-
-/// e^x * 2^power, in range where the product is.
-Num exp_times(Num x, double power) {
-  Num inside = min_number(max_number(x, -746), 711);
-  Num k = round_even(inside * kLog2E);
-  Num r = fma(k, -kLn2Low, fma(k, -kLn2, inside));
-  Num y = scale(exp_small(r), k + power);
-  return select(x != x, x, y);
-}
-
 /// x = k ln 2 + r. The first product is exact.
 struct Reduced {
   Num k;
@@ -51,6 +39,22 @@ Reduced reduce(Num x) {
   constexpr double kHigh = 0x1.62e42feep-1, kLow = 0x1.a39ef35793c76p-33;
   Num k = round_even(x * kLog2E);
   return {k, fast_two_sum(fma(k, -kHigh, x), k * -kLow)};
+}
+
+/// e^r.
+Num exp_small(NumPair r) {
+  Num x = r.high;
+  NumPair sum = fast_two_sum(x.number(1), x);
+  Num tail = x * x * fma(x, cubic_tail(x), 0.5);
+  return sum.high + (sum.low + fma(sum.high + tail, r.low, tail));
+}
+
+/// e^x * 2^power, in range where the product is.
+Num exp_times(NumPair x, double power) {
+  Reduced reduced = reduce(min_number(max_number(x.high, -746), 711));
+  reduced.r.low = reduced.r.low + x.low;
+  Num y = scale(exp_small(reduced.r), reduced.k + power);
+  return select(x.high != x.high, x.high, y);
 }
 
 /// e^r - 1; the terms to r^2 are exact.
@@ -78,12 +82,15 @@ NumPair quarter_expm1(Num x) {
 
 }  // namespace
 
-Num exp(Num x) { return exp_times(x, 0); }
+Num exp(Num x) { return exp_times({x, x.number(0)}, 0); }
+
+Num exp(NumPair x) { return exp_times(x, 0); }
 
 Num exp2(Num x) {
   Num inside = min_number(max_number(x, -1080), 1030);
   Num k = round_even(inside);
-  Num y = scale(exp_small((inside - k) * kLn2), k);
+  NumPair r = times({inside - k, x.number(0)}, kLn2, kLn2Low);
+  Num y = scale(exp_small(r), k);
   return select(x != x, x, y);
 }
 
@@ -97,7 +104,7 @@ Num sinh(Num x) {
 }
 
 Num cosh(Num x) {
-  Num half = exp_times(abs(x), -1);
+  Num half = exp_times({abs(x), x.number(0)}, -1);
   return half + 0.25 / half;
 }
 

@@ -15,7 +15,8 @@ namespace fuse {
 
 namespace math64 {
 
-/// Halley's iteration from the exponent divided by 3.
+/// Two steps of Halley's iteration from the exponent divided by 3, and one of Newton's with the
+/// exact residual.
 Num cbrt(Num x) {
   Builder &b = x.builder();
   Num a = abs(x);
@@ -26,10 +27,12 @@ Num cbrt(Num x) {
   llvm::Value *third =
       b.CreateAdd(b.CreateUDiv(bits, b.getInt64(3)), b.getInt64(0x2a9f7893782da1ce));
   Num y = x.with(b.CreateBitCast(third, x.type()));
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 2; ++i) {
     Num cube = y * y * y;
     y = y - y * ((cube - a) / (cube + cube + a));
   }
+  NumPair square = two_product(y, y);
+  y = y - fma(square.low, y, fma(square.high, y, -a)) / (3 * square.high);
   y = copysign(select(is_tiny, y * 0x1p-18, select(is_huge, y * 0x1p18, y)), x);
   Cond plain = abs(x) < std::numeric_limits<double>::infinity();
   return select(x == 0, x, select(plain, y, x));

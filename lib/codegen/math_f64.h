@@ -9,6 +9,7 @@ Num cbrt(Num x);
 
 // math_exp.cpp
 Num exp(Num x);
+Num exp(NumPair x);
 Num exp2(Num x);
 Num expm1(Num x);
 Num sinh(Num x);

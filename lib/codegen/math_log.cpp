@@ -70,7 +70,7 @@ Num with_log_domain(Num x, Num y) {
 Num power_of_size(Num a, Num y) {
   NumPair l = log_pair(a);
   Num t = y * l.high, rest = fma(y, l.high, -t) + y * l.low;
-  return exp(t) * (1 + select(abs(t) < 800, rest, 0));
+  return exp(NumPair{t, select(abs(t) < 800, rest, 0)});
 }
 
 }  // namespace

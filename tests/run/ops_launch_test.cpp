@@ -11,8 +11,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
-#include <map>
 
 namespace fuse {
 namespace {
@@ -41,19 +39,6 @@ std::string where(const std::vector<Tensor> &inputs, std::int64_t element) {
   return text;
 }
 
-/// Functions that exceed their bound, and by how much at most: faults to be mended in
-/// lib/codegen/math_*.cpp. Nothing else may exceed its bound, and these no further.
-double known_excess(const std::string &function) {
-  const std::map<std::string, double> known = {
-
-      {"Log2 f64", 1.2},    {"Log1p f64", 1.1},
-      {"Sin f64", 1.1},     {"Atan f64", 1.1},
-      {"Tanh f64", 1.1},    {"Erfinv f64", 8},
-      {"Digamma f64", 3.1}, {"Lgamma f64", std::numeric_limits<double>::infinity()}};
-  auto it = known.find(function);
-  return it == known.end() ? 1 : it->second;
-}
-
 /// Compiles, launches and judges every output by itself.
 void expect_outputs(const Graph &graph, const std::vector<Tensor> &inputs) {
   const GraphData &g = graph.data();
@@ -71,10 +56,8 @@ void expect_outputs(const Graph &graph, const std::vector<Tensor> &inputs) {
   std::vector<Expected> expected = evaluate(g, inputs).outputs;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Comparison c = compare(expected[i], outputs[i]);
-    double excess = known_excess(g.outputs[i].name + " " + std::string(to_string(inputs[0].dtype)));
-    EXPECT_TRUE(c.passed() || (excess > 1 && c.worst_ratio <= excess))
-        << g.outputs[i].name << " on " << to_string(inputs[0].dtype) << ": " << to_string(c)
-        << where(inputs, c.first);
+    EXPECT_TRUE(c.passed()) << g.outputs[i].name << " on " << to_string(inputs[0].dtype) << ": "
+                            << to_string(c) << where(inputs, c.first);
   }
 }
 
