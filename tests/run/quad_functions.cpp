@@ -80,16 +80,12 @@ Quad quad_function(Op op, Quad x, Quad y) {
   return nanq("");
 }
 
-double error_in_ulps(Op op, DType type, Quad x, Quad value, double actual) {
-  if (isnanq(value) || std::isnan(actual))
-    return isnanq(value) && std::isnan(actual) ? 0 : HUGE_VAL;
+double error_in_ulps(Op op, DType type, Quad x, Quad value, Quad actual) {
+  if (isnanq(value) || isnanq(actual)) return isnanq(value) && isnanq(actual) ? 0 : HUGE_VAL;
   Quad largest = largest_finite(type), size = fabsq(value);
-  if (size > largest)
-    return actual == double(copysignq(largest, value)) ||
-                   actual == double(copysignq(HUGE_VALQ, value))
-               ? 0
-               : HUGE_VAL;
-  if (std::isinf(actual)) return size >= largest * (1 - 0x1p-20Q) ? 0 : HUGE_VAL;
+  bool same_sign = signbitq(value) == signbitq(actual);
+  if (size > largest) return same_sign && fabsq(actual) >= largest ? 0 : HUGE_VAL;
+  if (isinfq(actual)) return same_sign && size >= largest * (1 - 0x1p-20Q) ? 0 : HUGE_VAL;
   bool absolute = op == Op::Digamma || (op == Op::Lgamma && x < 0);
   if (absolute && size < 1) size = 1;
   int exponent = 0, digits = type == DType::F32 ? 24 : 53;
