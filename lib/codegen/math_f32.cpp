@@ -4,6 +4,7 @@
 // correctly rounded; ex2 and rsqrt add up to one unit in the last place on a GPU.
 #include "codegen/math_functions.h"
 
+#include "codegen/control.h"
 #include "codegen/math.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -41,28 +42,44 @@ Num sigmoid(Num x) {
   return select(x < 0, e, 1) * reciprocal(1 + e);
 }
 
-constexpr double kLn2 = 0.6931471805599453, kLn2High = 0x1.62e4p-1;
+constexpr double kLn2 = 0.6931471805599453;
+constexpr double kLn2High = 0x1.62e4p-1, kLn2Low = 0x1.7f7d1cf79abcap-20;  // high * exponent: exact
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// e^x - 1 = 2^k (e^r - 1) + 2^k - 1; the halves of 2^k keep k = 128 finite.
+/// e^x - 1 = 2^k (e^r - 1) + (2^k - 1), all halved so that k = 128 stays finite; x - k ln 2 is
+/// exact but for the digits that ln 2 lacks, and so is the sum of the two large terms. Within 0.9.
 Num expm1(Num x) {
+  constexpr double kMagic = 12582912 + 126, kLn2Single = 0x1.62e43p-1;
   Num inside = min_number(max_number(x, -20), 89);
-  Num k = round_even(inside * kLog2E);
-  Num r = fma(k, kLn2High - kLn2, fma(k, -kLn2High, inside));
-  Num tail = polynomial(r, {0.00019891247314183293, 0.0013933880963236528, 0.008333310693802049,
-                            0.041666462839077045, 0.1666666668185573, 0.5000000013675161});
-  Num p = fma(r * r, tail, r);
-  Num half = ex2(k - 1);
-  Num y = select(k == 0, p, 2 * fma(p, half, half - 0.5));
-  return select(x != x, x, select(x == kInfinity, x, y));
+  Num shifted = fma(inside, kLog2E, kMagic), k = shifted - kMagic;
+  Num r = fma(k, -kLn2Single, inside), r_low = k * (kLn2Single - kLn2);
+  Num tail = polynomial(r, {0.00019891103147529066, 0.0013933751033619046, 0.00833331048488617,
+                            0.041666463017463684, 0.1666666716337204, 0.5});
+  Num small = fma(r * r, tail, fma(r, r_low, r_low));
+  Builder &b = x.builder();
+  llvm::Value *bits = b.CreateBitCast(shifted.value(), b.getInt32Ty());
+  Num half = x.with(b.CreateBitCast(b.CreateShl(bits, 23), b.getFloatTy()));
+  Num offset = half - 0.5, lost = (half - offset) - 0.5;
+  Num sum = fma(half, r, offset), error = fma(half, r, offset - sum);
+  Num y = 2 * (sum + fma(half, small, error + lost));
+  return select(abs(x) > 0x1p-25, y, x);  // NaN too
 }
 
-/// (log(1 + f) - f) / f^2 for f in [-1/3, 1/3].
-Num log_tail(Num f) {
-  return polynomial(f, {0.11330617385023778, -0.12422200575409693, 0.10915654793276691,
-                        -0.12288721609296725, 0.14291867181988005, -0.1667331625320225,
-                        0.19999948351310606, -0.24999944186243983, 0.3333333333333333, -0.5});
+/// (log(1 + f) - f) / f^2 for f in [-1/3, 1/3], times a constant.
+Num log_tail(Num f, double factor) {
+  return polynomial(
+      f, {0.11330617385023778 * factor, -0.12422200575409693 * factor, 0.10915654793276691 * factor,
+          -0.12288721609296725 * factor, 0.14291867181988005 * factor, -0.1667331625320225 * factor,
+          0.19999948351310606 * factor, -0.24999944186243983 * factor, 0.3333333333333333 * factor,
+          -0.5 * factor});
+}
+
+/// The same for f in [-1/4, 1/2].
+Num log1p_tail(Num f) {
+  return polynomial(f, {0.03944223001599312, -0.09291868656873703, 0.1171611100435257,
+                        -0.1269930899143219, 0.14270462095737457, -0.1665666699409485,
+                        0.19999925792217255, -0.2500015199184418, 0.3333333432674408, -0.5});
 }
 
 /// x = m * 2^k with m in [2/3, 4/3); x is positive and finite.
@@ -91,33 +108,33 @@ Num with_log_domain(Num x, Num y) {
 Num log(Num x) {
   Decomposed d = decompose(x);
   Num f = d.m - 1;
-  Num l = fma(f * f, log_tail(f), f);
+  Num l = fma(f * f, log_tail(f, 1), f);
   return with_log_domain(x, fma(d.k, kLn2, l));
 }
 
-/// log2(1 + f) = f log2(e) + f^2 tail log2(e), the first product with its rest.
+/// k + f log2(e), with what the sum loses, + f^2 tail.
 Num log2(Num x) {
   Decomposed d = decompose(x);
   Num f = d.m - 1;
-  Num product = f * kLog2E, rest = fma(f, kLog2ELow, fma(f, kLog2E, -product));
-  Num l = product + fma(f * f * kLog2E, log_tail(f), rest);
-  return with_log_domain(x, d.k + l);
+  Num sum = fma(f, kLog2E, d.k), lost = fma(f, kLog2E, d.k - sum);
+  Num y = sum + fma(f * f, log_tail(f, kLog2E), fma(f, kLog2ELow, lost));
+  return with_log_domain(x, y);
 }
 
-/// 1 + x = m * 2^k, and f = m - 1 = x * 2^-k + (2^-k - 1), without cancellation. Beyond 2^24 the
-/// 1 no longer counts and 2^-k may be subnormal: there f comes from m.
+/// 1 + x = m * 2^k with m in [3/4, 3/2): then f = m - 1 = x * 2^-k + (2^-k - 1) is exact, but
+/// beyond 2^24 the 1 no longer counts and 2^-k may be subnormal: there f comes from m. Within 0.93.
 Num log1p(Num x) {
   Builder &b = x.builder();
   Num u = 1 + x;
-  Cond is_large = x > 0x1p24;
   llvm::Value *bits = b.CreateBitCast(u.value(), b.getInt32Ty());
-  llvm::Value *above = b.CreateSub(bits, b.getInt32(0x3f2aaaab));
+  llvm::Value *above = b.CreateSub(bits, b.getInt32(0x3f400000));
   llvm::Value *exponent = b.CreateAnd(above, 0xff800000);
   Num k = x.with(b.CreateSIToFP(exponent, x.type())) * 0x1p-23;
   Num scale = x.with(b.CreateBitCast(b.CreateSub(b.getInt32(0x3f800000), exponent), x.type()));
   Num m = x.with(b.CreateBitCast(b.CreateSub(bits, exponent), x.type()));
-  Num f = select(is_large, m - 1, fma(x, scale, scale - 1));
-  Num y = fma(k, kLn2, fma(f * f, log_tail(f), f));
+  Num f = select(x > 0x1p24, m - 1, fma(x, scale, scale - 1));
+  Num sum = fma(k, kLn2High, f), lost = fma(k, kLn2High, -sum) + f;
+  Num y = sum + fma(f * f, log1p_tail(f), fma(k, kLn2Low, lost));
   y = select(x < kInfinity, y, x);
   y = select(u < 0, kNaN, y);
   y = select(u == 0, -kInfinity, y);
@@ -176,19 +193,10 @@ Num sin_or_cos(Num x, Op op) {
   Builder &b = x.builder();
   Num near = sin_near(x, op == Op::Cos);
   if (op == Op::Sin) near = select(x == 0, x, near);
-  llvm::BasicBlock *before = b.GetInsertBlock();
-  llvm::Function *function = before->getParent();
-  auto *far = llvm::BasicBlock::Create(b.getContext(), "far", function);
-  auto *end = llvm::BasicBlock::Create(b.getContext(), "end", function);
-  b.CreateCondBr((abs(x) < 32768).value, end, far);
-  b.SetInsertPoint(far);
-  llvm::Value *exact = emit_math_in_f64(b, op, {x.value()});
-  b.CreateBr(end);
-  b.SetInsertPoint(end);
-  llvm::PHINode *y = b.CreatePHI(x.type(), 2);
-  y->addIncoming(near.value(), before);
-  y->addIncoming(exact, far);
-  return x.with(y);
+  Values y = emit_branch(
+      b, abs(x) < 32768, [&] { return Values{near.value()}; },
+      [&] { return Values{emit_math_in_f64(b, op, {x.value()})}; });
+  return x.with(y[0]);
 }
 
 }  // namespace

@@ -1,36 +1,10 @@
 // Algorithms that loop: the remainder of floats and the power of integers.
+#include "codegen/control.h"
 #include "codegen/math.h"
 
 namespace fuse {
 
 namespace {
-
-/// A loop over values: `step` maps them to the next ones while `more` holds.
-Values emit_while(Builder &b, const Values &start,
-                  const std::function<llvm::Value *(const Values &)> &more,
-                  const std::function<Values(const Values &)> &step) {
-  llvm::Function *function = b.GetInsertBlock()->getParent();
-  llvm::BasicBlock *before = b.GetInsertBlock();
-  auto *header = llvm::BasicBlock::Create(b.getContext(), "while", function);
-  auto *body = llvm::BasicBlock::Create(b.getContext(), "step", function);
-  auto *exit = llvm::BasicBlock::Create(b.getContext(), "done", function);
-  b.CreateBr(header);
-  b.SetInsertPoint(header);
-  Values now;
-  std::vector<llvm::PHINode *> phis;
-  for (llvm::Value *v : start) {
-    phis.push_back(b.CreatePHI(v->getType(), 2));
-    phis.back()->addIncoming(v, before);
-    now.push_back(phis.back());
-  }
-  b.CreateCondBr(more(now), body, exit);
-  b.SetInsertPoint(body);
-  Values next = step(now);
-  for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(next[i], b.GetInsertBlock());
-  b.CreateBr(header);
-  b.SetInsertPoint(exit);
-  return now;
-}
 
 struct FloatFormat {
   unsigned bits, digits;  // digits stored

@@ -130,9 +130,7 @@ Scalar Ops::compute(Op op, DType result, std::span<const Scalar> operands, bool 
   if (approximate && type == DType::F32) return {emit_approximate(b_, op, x), type};
   if (!is_float(type)) return {emit_int(op, type, x), type};
   if (row.is(Exact)) return {emit_float(op, type, x), type};
-  // Their forms in place are right to 1.4 ulp: enough for 16 bits, not for an f32 result.
-  bool in_f64 = (op == Op::Log1p || op == Op::Expm1) && result == DType::F32;
-  return {in_f64 ? emit_math_in_f64(b_, op, x) : emit_math(b_, op, x), type};
+  return {emit_math(b_, op, x), type};
 }
 
 llvm::Value *Ops::emit_compare(Op op, DType dtype, llvm::Value *x, llvm::Value *y) {

@@ -5,7 +5,6 @@
 #include "ir/float_bits.h"
 #include "ir/op.h"
 #include "passes/passes.h"
-#include "runtime/driver.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -204,14 +203,6 @@ Expected within(DType type, std::vector<std::int64_t> shape, const std::vector<d
     result.error.push_back(exact ? 0 : error);
   }
   return result;
-}
-
-std::vector<Executor> executors() {
-  const char *chosen = std::getenv("FUSE_TEST_EXECUTOR");
-  std::string_view name = chosen ? chosen : "";
-  if (name == "gpu") return {Executor::Gpu};
-  if (name == "host" || !has_driver()) return {Executor::Host};
-  return {Executor::Host, Executor::Gpu};
 }
 
 void judge(const Expected &wanted, const Tensor &actual, const std::string &path) {

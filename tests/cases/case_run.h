@@ -7,6 +7,7 @@
 #pragma once
 
 #include "ir/evaluate.h"
+#include "run/executors.h"
 
 #include <fuse/compile.h>
 
@@ -76,9 +77,6 @@ void run_case(std::string_view text, const std::vector<Tensor> &inputs,
 /// so that vectors and tails are met.
 void run_elementwise(std::string_view text, const std::vector<Tensor> &inputs,
                      const std::vector<Expected> &wanted);
-
-/// The executors to test: the host, and a GPU where there is one.
-std::vector<Executor> executors();
 
 /// Runs once; outputs in order. Fails the test where a guard zone was written to.
 std::vector<Tensor> execute(const Executable &executable, const Sample &sample, int offset = 0);

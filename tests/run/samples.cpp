@@ -3,6 +3,7 @@
 
 #include "ir/float_bits.h"
 
+#include <cmath>
 #include <limits>
 #include <random>
 #include <set>
@@ -24,6 +25,27 @@ std::vector<std::uint64_t> all_patterns(DType type) {
   return bits;
 }
 
+/// Numbers in which the random mantissas of every exponent are too thin.
+void append_ranges(DType type, std::vector<std::uint64_t> &bits) {
+  constexpr double kHalfPi = 1.5707963267948966;
+  constexpr int kCount = 10000;
+  std::mt19937_64 random(4);
+  auto append = [&](double value) { bits.push_back(encode_float(type, value)); };
+  for (auto [low, high] : {std::pair(-1.0, 1.0),
+                           {-3.0, 3.0},
+                           {-10.0, 10.0},
+                           {-40.0, 40.0},
+                           {-120.0, 120.0},
+                           {-760.0, 760.0},
+                           {0.99, 1.01},
+                           {-2e5, 2e5}})
+    for (int i = 0; i < kCount; ++i) append(low + (high - low) * double(random() >> 11) * 0x1p-53);
+  for (int i = 0; i < kCount; ++i) {
+    append(kHalfPi * double(random() >> (random() % 63 + 1)));
+    append(double(random() % 60) - 50 + std::ldexp(1.0, -int(random() % 54)));
+  }
+}
+
 std::vector<std::uint64_t> floats(DType type) {
   std::mt19937_64 random(1);
   bool is_f32 = type == DType::F32;
@@ -36,6 +58,7 @@ std::vector<std::uint64_t> floats(DType type) {
       bits.push_back(start | edge);
     for (int i = 0; i < count; ++i) bits.push_back(start | (random() & mask));
   }
+  append_ranges(type, bits);
   return bits;
 }
 

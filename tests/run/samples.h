@@ -8,8 +8,9 @@
 namespace fuse {
 
 /// All bit patterns of types of up to 16 bits. Of f32 and f64 every sign and exponent with the
-/// least, the greatest and random mantissas; of integers the neighbours of powers of two, and
-/// random ones.
+/// least, the greatest and random mantissas, numbers of the ranges in which functions change their
+/// method, and neighbours of integers and of multiples of pi/2; of integers the neighbours of
+/// powers of two, and random ones.
 Tensor dense_sample(DType type);
 
 /// Few values, for products: zeros, ones, extremes, subnormals, infinities, NaN, small integers.
