@@ -204,6 +204,7 @@ class Builder {
   void add_slice(NodeId x);
   void add_pad(NodeId x);
   void add_concat(NodeId x, int axis);
+  void add_reshape(NodeId x, std::size_t axis);
   void add_gather(NodeId x, int axis);
   void add_broadcast(NodeId x);
   void add_outputs();
@@ -243,11 +244,44 @@ void Builder::add_pad(NodeId x) {
   if (fits(shape)) values_.push_back(build_pad(graph(), x, literal(graph().dtype(x)), lo, hi));
 }
 
+/// Two to four parts: values that differ from x along the axis only, and x backwards.
 void Builder::add_concat(NodeId x, int axis) {
+  auto without_axis = [&](NodeId id) {
+    Shape shape = graph().shape(id);
+    shape[axis] = 1;
+    return shape;
+  };
+  std::vector<NodeId> candidates = {x, build_flip(graph(), x, {axis})};
+  for (NodeId id : values_)
+    if (graph().dtype(id) == graph().dtype(x) &&
+        graph().shape(id).size() == graph().shape(x).size() && without_axis(id) == without_axis(x))
+      candidates.push_back(id);
+  std::vector<NodeId> parts = {x};
   Shape shape = graph().shape(x);
-  shape[axis] = shape[axis] + shape[axis];
-  NodeId other = entropy_.one_in(2) ? x : build_flip(graph(), x, {axis});
-  if (fits(shape)) values_.push_back(build_concat(graph(), {{x, other}}, axis));
+  for (std::size_t more = 1 + entropy_.below(3); more > 0; --more) {
+    parts.push_back(entropy_.pick(candidates));
+    shape[axis] = shape[axis] + graph().shape(parts.back())[axis];
+  }
+  if (fits(shape)) values_.push_back(build_concat(graph(), parts, axis));
+}
+
+/// Flattens all axes, joins the axis with the next, splits it, or puts one of extent 1 before it.
+void Builder::add_reshape(NodeId x, std::size_t axis) {
+  Shape shape = graph().shape(x);
+  auto at = shape.begin() + std::ptrdiff_t(axis);
+  std::int64_t part = entropy_.pick(std::vector<std::int64_t>{2, 3, 4, 8});
+  if (entropy_.one_in(3)) {
+    shape = {num_elements(shape)};
+  } else if (axis + 1 < shape.size() && entropy_.one_in(2)) {
+    *at = *at * *(at + 1);
+    shape.erase(at + 1);
+  } else if (at->is_static() && at->value() % part == 0 && shape.size() < kMaxRank) {
+    *at = at->value() / part;
+    shape.insert(at + std::ptrdiff_t(entropy_.below(2)), part);
+  } else if (shape.size() < kMaxRank) {
+    shape.insert(at, 1);
+  }
+  values_.push_back(build_reshape(graph(), x, shape));
 }
 
 void Builder::add_gather(NodeId x, int axis) {
@@ -266,7 +300,8 @@ void Builder::add_broadcast(NodeId x) {
   Shape shape = graph().shape(x);
   for (Dim &d : shape)
     if (d == Dim(1)) d = random_dim();
-  if (shape.size() < 4 && entropy_.one_in(2)) shape.insert(shape.begin(), random_dim());
+  if (shape.size() < std::max<std::size_t>(4, options_.max_rank) && entropy_.one_in(2))
+    shape.insert(shape.begin(), random_dim());
   if (fits(shape)) values_.push_back(build_broadcast(graph(), x, shape));
 }
 
@@ -285,7 +320,7 @@ void Builder::add_view(NodeId x) {
     case 4: return add_broadcast(x);
     case 5: return values_.push_back(build_flip(graph(), x, {axis}));
     case 6: return values_.push_back(build_transpose(graph(), x, permutation));
-    case 7: return values_.push_back(build_reshape(graph(), x, {num_elements(shape)}));
+    case 7: return add_reshape(x, std::size_t(axis));
     default:
       DType type = entropy_.one_in(2) ? DType::I32 : DType::F32;
       return values_.push_back(build_iota(graph(), type, shape, axis));
