@@ -25,12 +25,13 @@ std::int64_t bytes_of(const std::vector<KernelReport> &kernels) {
                          [](std::int64_t sum, const KernelReport &k) { return sum + k.bytes; });
 }
 
-Graph scaled_and_transposed(std::int64_t n, bool with_maximum) {
+/// An n x n tensor times a scalar in 8 bits; its transpose and the largest magnitude, if wanted.
+Graph scaled(std::int64_t n, bool transposed, bool with_maximum) {
   Graph g("scaled");
   Value x = g.input("x", bf16, {n, n}), s = g.input("s", f32, {});
   Value y = cast(cast(x, f32) * s, f8e4m3);
   g.output("y", y);
-  g.output("z", transpose(y, {1, 0}));
+  if (transposed) g.output("z", transpose(y, {1, 0}));
   if (with_maximum) g.output("a", reduce_max(abs(x), {0, 1}));
   return g;
 }
@@ -58,11 +59,18 @@ Graph adam(int tensors, const Shape &shape) {
 // pytorch 130015, 128063, 141082
 TEST(TrafficCases, AValueAndItsTransposeComeFromOneRead) {
   constexpr std::int64_t kElements = std::int64_t{4096} * 4096;
-  std::vector<KernelReport> two = kernels_of(scaled_and_transposed(4096, false));
+  std::vector<KernelReport> two = kernels_of(scaled(4096, true, false));
   EXPECT_EQ(two.size(), 1u);
   EXPECT_LE(bytes_of(two), (2 + 1 + 1) * kElements + 4096);
-  std::vector<KernelReport> three = kernels_of(scaled_and_transposed(4096, true));
+  std::vector<KernelReport> three = kernels_of(scaled(4096, true, true));
   EXPECT_LE(bytes_of(three), (2 * 2 + 1 + 1) * kElements + 1024 * 1024);
+}
+
+/// What no reduction decides is stored where it is folded, and keeps the whole machine at it.
+TEST(TrafficCases, AMaximumBesideAStoredValueIsSplitOverTheMachine) {
+  for (bool transposed : {false, true})
+    for (const KernelReport &k : kernels_of(scaled(4096, transposed, true)))
+      EXPECT_GE(k.grid, 132u) << k.text;
 }
 
 TEST(TrafficCases, AValueAndItsTransposeAreRight) {
@@ -71,7 +79,7 @@ TEST(TrafficCases, AValueAndItsTransposeAreRight) {
   Tensor x = generate(bf16, {kN, kN}, at);
   auto half = [&](std::int64_t i) { return at(i) / 2; };
   auto turned = [&](std::int64_t i) { return half(i % kN * kN + i / kN); };
-  run_case(scaled_and_transposed(kN, true), {x, floats(f32, {}, {0.5})},
+  run_case(scaled(kN, true, true), {x, floats(f32, {}, {0.5})},
            {exactly(generate(f8e4m3, {kN, kN}, half)), exactly(generate(f8e4m3, {kN, kN}, turned)),
             exact(bf16, {}, {14})});
 }

@@ -55,6 +55,8 @@ class Assembler {
   KernelTensors tensors_;
   std::map<NodeId, int> level_;         // of reductions
   std::map<NodeId, OnlineSum> online_;  // sums folded with their maximum in one pass
+  // Values over folded dims that need no reduction are stored where they are folded; others after.
+  std::vector<NodeId> early_stores_, late_stores_;
   ReductionUse use_;
   Mapping mapping_;
   BuiltKernel built_;
@@ -114,8 +116,13 @@ class Assembler {
       depth[id] = d;
       use_.levels = std::max(use_.levels, d);
     }
-    for (NodeId id : planned_.stores)
-      for (DimId d : Domain::dims_of(domain_.at.at(id))) use_.re_expanded |= domain_.is_reduced(d);
+    for (NodeId id : planned_.stores) {
+      bool spans_folded = false;
+      for (DimId d : Domain::dims_of(domain_.at.at(id))) spans_folded |= domain_.is_reduced(d);
+      bool is_early = spans_folded && depth[id] == 0;
+      use_.re_expanded |= spans_folded && !is_early;
+      (is_early ? early_stores_ : late_stores_).push_back(id);
+    }
     match_online();
   }
 
@@ -258,8 +265,10 @@ class Assembler {
     builder.inner = &inner;
     for (const auto &[node, l] : level_)
       if (l == level && !is_folded_online(node)) builder.reduce(node);
-    if (level == 1)
+    if (level == 1) {
       for (const auto &[sum, online] : online_) builder.reduce_online(sum, online);
+      for (NodeId id : early_stores_) builder.store(id);
+    }
     body.push_back(row_loop(std::move(inner)));
     builder.leave_loop();
   }
@@ -270,7 +279,7 @@ class Assembler {
     for (int level = 1; level <= use_.levels; ++level) reduce_level(builder, level, body);
     std::vector<Stmt> inner;
     builder.inner = &inner;
-    for (NodeId id : planned_.stores) builder.store(id);
+    for (NodeId id : late_stores_) builder.store(id);
     if (!inner.empty()) body.push_back(row_loop(std::move(inner)));
     guards_ = builder.guard_conditions();
     return builder.ok();
@@ -388,7 +397,7 @@ class Assembler {
     std::vector<Stmt> finish;
     builder.outer = builder.inner = &finish;
     combine_parts(builder, parts, finish);
-    for (NodeId id : planned_.stores) builder.store(id);
+    for (NodeId id : late_stores_) builder.store(id);
     Stmt last;
     last.kind = StmtKind::LastBlock;
     last.buffer =
