@@ -58,6 +58,8 @@ class Pipeline : public testing::TestWithParam<int> {};
 
 TEST_P(Pipeline, PassesKeepMeaning) { try_graphs(GetParam(), 60, {}, passes_keep_meaning); }
 TEST_P(Pipeline, TextsReadBack) { try_graphs(GetParam(), 60, {}, texts_read_back); }
+TEST_P(Pipeline, LayoutsSpanDims) { try_graphs(GetParam(), 40, {}, layouts_span_dims); }
+TEST_P(Pipeline, RowLayoutsSpanDims) { try_graphs(GetParam(), 40, rows(), layouts_span_dims); }
 TEST_P(Pipeline, KernelsCompute) { try_graphs(GetParam(), 12, {}, kernels_compute); }
 TEST_P(Pipeline, KernelsComputeStrictly) {
   try_graphs(GetParam(), 8, {}, kernels_compute_strictly);
