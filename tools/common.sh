@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # Shared by tools/demo.sh and tools/test.sh; sourced, not run.
 #
 # Callers stand in the repository root. Steps write to build/logs; they speak when they fail, and
