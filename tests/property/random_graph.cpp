@@ -47,6 +47,10 @@ std::uint64_t random_bits(Entropy &entropy, DType type, bool special) {
   return wrap_int(type, edge + std::uint64_t(small % 3));
 }
 
+bool has_identity(Op op) {
+  return op == Op::Sum || op == Op::Prod || op == Op::Any || op == Op::All;
+}
+
 class Builder {
  public:
   Builder(Entropy &entropy, const RandomGraphOptions &options)
@@ -73,9 +77,18 @@ class Builder {
 
   void add_symbols() {
     if (!options_.symbols || entropy_.one_in(2)) return;
-    dims_.push_back(result_.graph.dim("N", {2, 1 << 20, 1}));
-    result_.symbols["N"] = entropy_.pick(options_.symbol_values);
+    add_symbol("N", 2, entropy_.pick(options_.symbol_values));
+    if (entropy_.one_in(4)) add_symbol("Z", 0, std::int64_t(entropy_.below(3)));
   }
+
+  void add_symbol(const std::string &name, std::int64_t least, std::int64_t value) {
+    dims_.push_back(result_.graph.dim(name, {least, 1 << 20, 1}));
+    least_symbols_[name] = least;
+    result_.symbols[name] = value;
+  }
+
+  /// The least that the extent can be.
+  std::int64_t least(const Dim &dim) { return dim.evaluate(least_symbols_); }
 
   Dim random_dim() {
     if (entropy_.one_in(24)) return 0;
@@ -192,10 +205,17 @@ class Builder {
   void add_reduction(NodeId x) {
     const Shape &shape = graph().shape(x);
     std::vector<int> axes;
-    for (std::size_t i = 0; i < shape.size(); ++i)
-      if (!(shape[i] == Dim(0)) && entropy_.one_in(2)) axes.push_back(static_cast<int>(i));
+    bool may_be_empty = false;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i] == Dim(0) || !entropy_.one_in(2)) continue;
+      axes.push_back(static_cast<int>(i));
+      may_be_empty |= least(shape[i]) == 0;
+    }
     if (axes.empty()) return;
-    Op op = entropy_.pick(ops_of({OpKind::Reduce}, graph().dtype(x)));
+    std::vector<Op> ops = ops_of({OpKind::Reduce}, graph().dtype(x));
+    if (may_be_empty) std::erase_if(ops, [](Op op) { return !has_identity(op); });
+    if (ops.empty()) return;
+    Op op = entropy_.pick(ops);
     if (op == Op::ArgMax || op == Op::ArgMin) axes.erase(axes.begin() + 1, axes.end());
     values_.push_back(build_reduce(graph(), op, x, axes, entropy_.one_in(2)));
   }
@@ -214,6 +234,7 @@ class Builder {
   RandomGraph result_;
   std::vector<NodeId> values_;
   std::vector<Dim> dims_;  // symbolic ones
+  Bindings least_symbols_;
 };
 
 void Builder::add_slice(NodeId x) {
@@ -222,7 +243,7 @@ void Builder::add_slice(NodeId x) {
   Shape stop = shape;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (!shape[i].is_static()) {
-      start[i] = std::int64_t(entropy_.below(2));  // symbols are at least 2
+      start[i] = std::min(std::int64_t(entropy_.below(2)), least(shape[i]));
       continue;
     }
     std::int64_t n = shape[i].value(), from = std::int64_t(entropy_.below(std::size_t(n) + 1));
