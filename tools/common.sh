@@ -1,6 +1,8 @@
+# shellcheck shell=bash disable=SC2034
 # Shared by tools/demo.sh and tools/test.sh; sourced, not run.
 #
-# Callers stand in the repository root. Steps write to build/logs and speak only when they fail.
+# Callers stand in the repository root. Steps write to build/logs; they speak when they fail, and
+# every half minute.
 
 readonly build_packages="g++ git cmake ninja-build llvm-22-dev llvm-22-tools zlib1g-dev libzstd-dev
   libfmt-dev libcli11-dev nlohmann-json3-dev libboost-dev"
@@ -12,6 +14,32 @@ failed_steps=0
 
 say() { printf '%s: %s\n' "$(basename "$0")" "$*"; }
 
+# speak_while_running NAME LOG: says every half minute how far the step is: the last line of its log.
+speak_while_running() {
+  local start=$SECONDS
+  while sleep 30 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+    say "$1: $((SECONDS - start)) s, $(tail -n 1 "$2" | tr -cd '[:print:]' | cut -c 1-90)"
+  done
+}
+
+# logged NAME LOG COMMAND...: runs the command into the log, speaking meanwhile.
+logged() {
+  local name=$1 log=$2 status=0 speaker
+  shift 2
+  mkdir -p "$(dirname "$log")"
+  : >"$log"
+  speak_while_running "$name" "$log" &
+  speaker=$!
+  "$@" >"$log" 2>&1 || status=$?
+  kill $speaker 2>/dev/null || true
+  wait $speaker 2>/dev/null || true
+  return $status
+}
+
+install_packages() {
+  apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+}
+
 # Installs those of the named Debian packages that dpkg does not have.
 need_packages() {
   local missing=() package
@@ -20,9 +48,7 @@ need_packages() {
   done
   [ ${#missing[@]} -eq 0 ] && return
   say "installing ${missing[*]}"
-  mkdir -p build/logs
-  if ! { apt-get update && DEBIAN_FRONTEND=noninteractive \
-         apt-get install -y --no-install-recommends "${missing[@]}"; } >build/logs/apt.log 2>&1; then
+  if ! logged "apt-get" build/logs/apt.log install_packages "${missing[@]}"; then
     tail -n 20 build/logs/apt.log
     say "could not install ${missing[*]}: run as root, with Debian 12's security suite enabled"
     exit 1
@@ -31,16 +57,15 @@ need_packages() {
 
 # step NAME COMMAND...: runs the command; on failure shows the end of its log and counts it.
 step() {
-  local name=$1 start=$SECONDS
+  local name=$1 log=build/logs/${1// /_}.log start=$SECONDS
   shift
-  mkdir -p build/logs
   say "$name ..."
-  if "$@" >"build/logs/${name// /_}.log" 2>&1; then
+  if logged "$name" "$log" "$@"; then
     [ $((SECONDS - start)) -lt 5 ] || say "$name took $((SECONDS - start)) s"
     return 0
   fi
-  tail -n 60 "build/logs/${name// /_}.log"
-  say "$name FAILED after $((SECONDS - start)) s; all of it is in build/logs/${name// /_}.log"
+  tail -n 60 "$log"
+  say "$name FAILED after $((SECONDS - start)) s; all of it is in $log"
   failed_steps=$((failed_steps + 1))
   return 1
 }

@@ -19,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -45,7 +46,7 @@ FUSE_API TensorView tensor(const void *data, std::initializer_list<std::int64_t>
 
 /// One argument of a launch: a tensor, or a scalar, which is converted to the argument's dtype.
 struct FUSE_API Arg {
-  enum class Kind : unsigned char { Tensor, Real, Integer };
+  enum class Kind : unsigned char { Tensor, Real, Integer, Unsigned };
 
   Arg(const TensorView &view) : kind(Kind::Tensor), view(view) {}
   /// All of a buffer as the shape that the graph declares. Symbols must follow from others.
@@ -56,14 +57,15 @@ struct FUSE_API Arg {
   }
   Arg(double value) : kind(Kind::Real), real(value) {}
   Arg(float value) : kind(Kind::Real), real(value) {}
-  Arg(int value) : kind(Kind::Integer), integer(value) {}
-  Arg(std::int64_t value) : kind(Kind::Integer), integer(value) {}
-  Arg(bool value) : kind(Kind::Integer), integer(value) {}
+  template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
+  Arg(T value)
+      : kind(std::is_signed_v<T> ? Kind::Integer : Kind::Unsigned),
+        integer(static_cast<std::int64_t>(value)) {}
 
   Kind kind;
   double real = 0;
-  std::int64_t integer = 0;
-  std::size_t bytes = 0;  ///< of the buffer
+  std::int64_t integer = 0;  ///< Unsigned: its bits
+  std::size_t bytes = 0;     ///< of the buffer
   TensorView view;
 };
 

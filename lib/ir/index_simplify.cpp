@@ -71,6 +71,19 @@ struct Quotient {
   Index quotient, remainder;
 };
 
+/// Divides some term of the remainder that the lead of b is in; false where there is none.
+bool divide_once(Quotient &r, const Index &b, const Term &lead) {
+  for (const Term &t : r.remainder.terms()) {
+    Index q = quotient_of(t, lead);
+    if (q.is_constant(0)) continue;
+    Index rest = r.remainder - q * b;
+    if (b.terms().size() > 1 && rest.terms().size() >= r.remainder.terms().size()) continue;
+    r = {r.quotient + q, rest};
+    return true;
+  }
+  return false;
+}
+
 /// Rule 1. A divisor of several terms is divided by its longest term, as long as that shortens a.
 Quotient divide(const Index &a, const Index &b) {
   Quotient r{0, a};
@@ -78,12 +91,7 @@ Quotient divide(const Index &a, const Index &b) {
       b.terms().begin(), b.terms().end(),
       [](const Term &x, const Term &y) { return x.atoms.size() < y.atoms.size(); });
   if (lead.coefficient < 0) return r;
-  for (const Term &t : a.terms()) {
-    Index q = quotient_of(t, lead);
-    Index rest = r.remainder - q * b;
-    if (b.terms().size() > 1 && rest.terms().size() >= r.remainder.terms().size()) continue;
-    r.quotient = r.quotient + q;
-    r.remainder = rest;
+  while (divide_once(r, b, lead)) {
   }
   return r;
 }

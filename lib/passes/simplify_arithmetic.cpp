@@ -52,10 +52,11 @@ constexpr Rule kRules[] = {
        bool fires = s.has_int_type(n) && s.is(x, Op::Sub);
        return fires ? s.make(n, Op::Sub, {s.arg(x, 1), s.arg(x, 0)}) : kNoNode;
      }},
-    {Op::Abs, "|-x| = |x|",
+    {Op::Abs, "|-x| = |x|, signed",
      [](Simplifier &s, NodeId n) {
        NodeId x = s.arg(n, 0);
-       return s.is(x, Op::Neg) ? s.make(n, Op::Abs, {s.arg(x, 0)}) : kNoNode;
+       bool fires = s.is(x, Op::Neg) && !is_unsigned_int(s.dtype(n));
+       return fires ? s.make(n, Op::Abs, {s.arg(x, 0)}) : kNoNode;
      }},
     {Op::Abs, "||x|| = |x|", [](Simplifier &s, NodeId n) { return inner_if(s, n, {Op::Abs}); }},
     {Op::Abs, "|x| = x, unsigned",

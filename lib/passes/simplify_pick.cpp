@@ -5,6 +5,7 @@
 #include "ir/float_bits.h"
 #include "ir/op.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace fuse {
@@ -26,14 +27,25 @@ bool is_near_memory(Simplifier &s, NodeId x) {
   return true;
 }
 
+/// Whether the dtype has all the positions along an axis of the extent.
+bool has_positions(DType type, const Dim &extent) {
+  if (!extent.is_static()) return false;
+  auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(extent.value() - 1, 0));
+  return wrap_int(type, last) == last;
+}
+
 /// Whether the node is the position along the axis.
 bool is_position(Simplifier &s, NodeId id, int axis) {
+  const Dim extent = s.shape(id)[static_cast<std::size_t>(axis)];
   std::size_t missing = 0;
   if (s.is(id, Op::Broadcast)) {
     missing = s.shape(id).size() - s.shape(s.arg(id, 0)).size();
     id = s.arg(id, 0);
   }
-  return s.is(id, Op::Iota) && s.g.attr<AxesAttr>(id).axes[0] + static_cast<int>(missing) == axis;
+  if (!s.is(id, Op::Iota) || s.g.attr<AxesAttr>(id).axes[0] + static_cast<int>(missing) != axis)
+    return false;
+  return s.shape(id)[static_cast<std::size_t>(axis) - missing] == extent &&
+         has_positions(s.dtype(id), extent);
 }
 
 /// The node with extent 1 along the axis, if it is the same all along it.

@@ -36,10 +36,37 @@ void check_output_strides(const std::string &name, const std::int64_t *extents,
            extents[d]);
 }
 
+__extension__ using WideInteger = __int128;
+
 /// True where the integer is a value of the dtype.
-bool fits(DType type, std::int64_t value) {
-  if (type == DType::U64) return value >= 0;
-  return wrap_int(type, static_cast<std::uint64_t>(value)) == static_cast<std::uint64_t>(value);
+bool fits(DType type, WideInteger value) {
+  if (is_bool(type)) return value == 0 || value == 1;
+  int bits = 8 * static_cast<int>(size_of(type));
+  WideInteger one = 1;
+  if (is_unsigned_int(type)) return value >= 0 && value < one << bits;
+  return value >= -(one << (bits - 1)) && value < one << (bits - 1);
+}
+
+std::string decimal(WideInteger value) {
+  return value < 0 ? std::to_string(static_cast<std::int64_t>(value))
+                   : std::to_string(static_cast<std::uint64_t>(value));
+}
+
+double real_of(const Arg &given) {
+  if (given.kind == Arg::Kind::Real) return given.real;
+  return given.kind == Arg::Kind::Unsigned
+             ? static_cast<double>(static_cast<std::uint64_t>(given.integer))
+             : static_cast<double>(given.integer);
+}
+
+WideInteger integer_of(const Argument &argument, const Arg &given) {
+  if (given.kind == Arg::Kind::Unsigned) return static_cast<std::uint64_t>(given.integer);
+  if (given.kind == Arg::Kind::Integer) return given.integer;
+  bool whole = given.real >= -0x1p63 && given.real < 0x1p64 && std::trunc(given.real) == given.real;
+  if (!whole)
+    fail(ErrorCode::DType, "{} is a scalar of {}: {} is not an integer of 64 bits", argument.name,
+         to_string(argument.dtype), given.real);
+  return static_cast<WideInteger>(given.real);
 }
 
 struct Span {
@@ -76,23 +103,18 @@ ArgumentFacts describe(const Argument &argument, bool is_output, const std::int6
   return facts;
 }
 
+Arg scalar_argument(const Literal &value) {
+  if (is_float(value.dtype)) return as_double(value);
+  std::uint64_t bits = wrap_int(value.dtype, value.bits);
+  return is_signed_int(value.dtype) ? Arg(static_cast<std::int64_t>(bits)) : Arg(bits);
+}
+
 std::uint64_t scalar_bits(const Argument &argument, const Arg &given) {
-  DType type = argument.dtype;
-  if (is_float(type))
-    return encode_float(
-        type, given.kind == Arg::Kind::Real ? given.real : static_cast<double>(given.integer));
-  std::int64_t value = given.integer;
-  if (given.kind == Arg::Kind::Real) {
-    bool whole = std::abs(given.real) < 0x1p63 && std::trunc(given.real) == given.real;
-    if (!whole)
-      fail(ErrorCode::DType, "{} is a scalar of {}: {} is not an integer", argument.name,
-           to_string(type), given.real);
-    value = static_cast<std::int64_t>(given.real);
-  }
-  bool in_range = is_bool(type) ? value == 0 || value == 1 : fits(type, value);
-  if (!in_range)
+  if (is_float(argument.dtype)) return encode_float(argument.dtype, real_of(given));
+  WideInteger value = integer_of(argument, given);
+  if (!fits(argument.dtype, value))
     fail(ErrorCode::DType, "{} is a scalar of {}, which does not hold {}", argument.name,
-         to_string(type), value);
+         to_string(argument.dtype), decimal(value));
   return static_cast<std::uint64_t>(value);
 }
 

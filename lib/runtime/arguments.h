@@ -26,6 +26,9 @@ ArgumentFacts describe(const Argument &argument, bool is_output, const std::int6
 /// Bytes that the address divides: a power of two, at most 16, and 16 for null.
 int alignment_of(const void *address);
 
+/// The literal as an argument of its dtype.
+Arg scalar_argument(const Literal &value);
+
 /// Bits of the value as the argument's dtype, in the low bytes. Throws Error{DType} where an
 /// integer dtype does not take the value.
 std::uint64_t scalar_bits(const Argument &argument, const Arg &given);

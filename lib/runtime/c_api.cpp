@@ -3,6 +3,7 @@
 
 #include "ir/float_bits.h"
 #include "ir/format.h"
+#include "runtime/arguments.h"
 
 #include <fuse/jit.h>
 
@@ -114,8 +115,7 @@ fuse::Arg scalar_of(const fuse_tensor &given, fuse::DType dtype) {
   require(given.data, "the value of a scalar");
   fuse::Literal literal{dtype, 0};
   std::memcpy(&literal.bits, given.data, fuse::size_of(dtype));
-  if (fuse::is_float(dtype)) return fuse::decode_float(dtype, literal.bits);
-  return static_cast<std::int64_t>(fuse::wrap_int(dtype, literal.bits));
+  return fuse::scalar_argument(literal);
 }
 
 fuse::Arg argument_of(const fuse_tensor &given, const fuse::ArgumentInfo &info) {

@@ -5,6 +5,8 @@
 #include "ir/float_bits.h"
 #include "ir/op.h"
 #include "passes/passes.h"
+#include "runtime/arguments.h"
+#include "runtime/driver.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -63,10 +65,6 @@ class GuardedBuffer {
   std::vector<std::byte> image_;
   DeviceBuffer buffer_;
 };
-
-Arg scalar_argument(const Tensor &x) {
-  return is_float(x.dtype) ? Arg(as_double(x.literal(0))) : Arg(as_int(x.literal(0)));
-}
 
 /// Every node an output too, behind the graph's own.
 Graph expose(const Graph &graph) {
@@ -220,7 +218,7 @@ std::vector<Tensor> execute(const Executable &executable, const Sample &sample, 
   buffers.reserve(in.size() + out.size());
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (in[i].is_scalar) {
-      arguments.push_back(scalar_argument(sample.inputs[i]));
+      arguments.push_back(scalar_argument(sample.inputs[i].literal(0)));
     } else {
       buffers.emplace_back(on_gpu, sample.inputs[i], offset);
       arguments.push_back(buffers.back().argument());

@@ -133,4 +133,29 @@ TEST(SpecialCases, SoftmaxOfRowsShorterThanABlock) {
               samples, {false, true, 0});
 }
 
+// jax 347, 2630, 5798; tinygrad 12409
+TEST(SpecialCases, TheBranchNotSelectedLeavesNoTrace) {
+  Tensor x = floats(f64, {3, 2}, {1, 2, 3, 4, 0, 0});
+  run_case(
+      R"(graph @norm(%x: f64[3, 2]) {
+      %xx = mul %x, %x
+      %q = sum %xx axes=[1] keep
+      %p = gt %q, 0.25
+      %safe = select %p, %q, 1.0
+      %r = sqrt %safe
+      %norm = select %p, %r, 1.0
+      %slope = div %x, %r
+      %gradient = select %p, %slope, 0.0
+      %steep = rsqrt %q
+      %chosen = select %p, %steep, 0.0
+      %mask = cast %p : f64
+      %product = mul %mask, %steep
+      return %norm, %gradient, %chosen, %product })",
+      {x},
+      {within(f64, {3, 1}, {std::sqrt(5.0), 5, 1}, {0, 1e-15, 0}),
+       within(f64, {3, 2}, {1 / std::sqrt(5.0), 2 / std::sqrt(5.0), 0.6, 0.8, 0, 0}, {0, 1e-12, 0}),
+       within(f64, {3, 1}, {1 / std::sqrt(5.0), 0.2, 0}, {0, 1e-12, 0}),
+       within(f64, {3, 1}, {1 / std::sqrt(5.0), 0.2, kNaN}, {0, 1e-12, 0})});
+}
+
 }  // namespace fuse::cases

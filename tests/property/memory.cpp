@@ -32,7 +32,7 @@ std::vector<std::int64_t> random_strides(Entropy &entropy, const std::vector<std
     std::int64_t stride = reach + (entropy.one_in(4) ? std::int64_t(1 + entropy.below(3)) : 0);
     reach = stride * std::max<std::int64_t>(extents[axis], 1);
     if (is_input && entropy.one_in(6)) stride = 0;
-    strides[axis] = is_input && entropy.one_in(4) ? -stride : stride;
+    strides[axis] = entropy.one_in(4) ? -stride : stride;
   }
   return strides;
 }

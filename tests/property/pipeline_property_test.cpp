@@ -41,15 +41,34 @@ RandomGraphOptions rows() {
   return options;
 }
 
+/// Up to eight axes of few elements, mostly views: what access maps are made of.
+RandomGraphOptions deep() {
+  RandomGraphOptions options;
+  options.max_elements = 2000;
+  options.reductions = 2;
+  options.views = 7;
+  options.extents = {1, 2, 2, 3, 4, 5, 8};
+  options.symbol_values = {2, 3, 5};
+  options.max_rank = kMaxRank;
+  options.dtypes = {DType::F32, DType::BF16, DType::I8, DType::I64, DType::F64};
+  return options;
+}
+
 class Pipeline : public testing::TestWithParam<int> {};
 
 TEST_P(Pipeline, PassesKeepMeaning) { try_graphs(GetParam(), 60, {}, passes_keep_meaning); }
 TEST_P(Pipeline, TextsReadBack) { try_graphs(GetParam(), 60, {}, texts_read_back); }
+TEST_P(Pipeline, LayoutsSpanDims) { try_graphs(GetParam(), 40, {}, layouts_span_dims); }
+TEST_P(Pipeline, RowLayoutsSpanDims) { try_graphs(GetParam(), 40, rows(), layouts_span_dims); }
 TEST_P(Pipeline, KernelsCompute) { try_graphs(GetParam(), 12, {}, kernels_compute); }
 TEST_P(Pipeline, KernelsComputeStrictly) {
   try_graphs(GetParam(), 8, {}, kernels_compute_strictly);
 }
 TEST_P(Pipeline, LaunchesCompute) { try_graphs(GetParam(), 12, {}, launches_compute); }
+TEST_P(Pipeline, DeepReadBack) { try_graphs(GetParam(), 30, deep(), texts_read_back); }
+TEST_P(Pipeline, DeepKeepMeaning) { try_graphs(GetParam(), 30, deep(), passes_keep_meaning); }
+TEST_P(Pipeline, DeepCompute) { try_graphs(GetParam(), 6, deep(), kernels_compute); }
+TEST_P(Pipeline, DeepLaunch) { try_graphs(GetParam(), 6, deep(), launches_compute); }
 TEST_P(Pipeline, RowsReadBack) { try_graphs(GetParam(), 30, rows(), texts_read_back); }
 TEST_P(Pipeline, RowsCompute) { try_graphs(GetParam(), 8, rows(), kernels_compute); }
 TEST_P(Pipeline, RowsLaunch) { try_graphs(GetParam(), 8, rows(), launches_compute); }

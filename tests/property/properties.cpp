@@ -8,6 +8,7 @@
 #include "property/execute.h"
 #include "property/memory.h"
 #include "property/run_program.h"
+#include "runtime/arguments.h"
 
 #include <fuse/compile.h>
 
@@ -145,12 +146,6 @@ std::string check_kernels(const RandomGraph &random, bool strict) {
   return shuffled.fault + differences(host.outputs, shuffled.outputs, "orders of threads");
 }
 
-Arg scalar_argument(const Tensor &tensor) {
-  Literal value = tensor.literal(0);
-  if (is_float(tensor.dtype)) return Arg(as_double(value));
-  return Arg(std::int64_t(value.bits));
-}
-
 /// Elements that differ only along axes of stride 0 are one element.
 Tensor folded(const Tensor &tensor, const std::vector<std::int64_t> &strides) {
   GuardedMemory memory(tensor.dtype, tensor.shape, strides);
@@ -192,7 +187,8 @@ std::string check_launches(const RandomGraph &random) {
     place(random.inputs[i].dtype, random.inputs[i].shape, true);
     inputs.push_back(folded(random.inputs[i], memory.back().strides()));
     memory.back().write(inputs.back());
-    if (g.attr<InputAttr>(g.inputs[i]).is_scalar) arguments.back() = scalar_argument(inputs[i]);
+    if (g.attr<InputAttr>(g.inputs[i]).is_scalar)
+      arguments.back() = scalar_argument(inputs[i].literal(0));
   }
   for (const Output &o : g.outputs)
     place(g.dtype(o.node), evaluate(g.shape(o.node), random.symbols), false);

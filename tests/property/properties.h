@@ -12,6 +12,10 @@ std::string passes_keep_meaning(const RandomGraph &random);
 /// Texts of the graph and of its kernels read back equal; plan and kernels verify.
 std::string texts_read_back(const RandomGraph &random);
 
+/// The digits of every layout span its dims, and the head of an aligned axis, at all sizes that the
+/// program's limits allow.
+std::string layouts_span_dims(const RandomGraph &random);
+
 /// Interpreter and host executor compute what the evaluator accepts, with the same bits where no
 /// inexact function is involved, in any order of threads.
 std::string kernels_compute(const RandomGraph &random);

@@ -47,6 +47,10 @@ std::uint64_t random_bits(Entropy &entropy, DType type, bool special) {
   return wrap_int(type, edge + std::uint64_t(small % 3));
 }
 
+bool has_identity(Op op) {
+  return op == Op::Sum || op == Op::Prod || op == Op::Any || op == Op::All;
+}
+
 class Builder {
  public:
   Builder(Entropy &entropy, const RandomGraphOptions &options)
@@ -73,9 +77,18 @@ class Builder {
 
   void add_symbols() {
     if (!options_.symbols || entropy_.one_in(2)) return;
-    dims_.push_back(result_.graph.dim("N", {2, 1 << 20, 1}));
-    result_.symbols["N"] = entropy_.pick(options_.symbol_values);
+    add_symbol("N", 2, entropy_.pick(options_.symbol_values));
+    if (entropy_.one_in(4)) add_symbol("Z", 0, std::int64_t(entropy_.below(3)));
   }
+
+  void add_symbol(const std::string &name, std::int64_t least, std::int64_t value) {
+    dims_.push_back(result_.graph.dim(name, {least, 1 << 20, 1}));
+    least_symbols_[name] = least;
+    result_.symbols[name] = value;
+  }
+
+  /// The least that the extent can be.
+  std::int64_t least(const Dim &dim) { return dim.evaluate(least_symbols_); }
 
   Dim random_dim() {
     if (entropy_.one_in(24)) return 0;
@@ -192,10 +205,17 @@ class Builder {
   void add_reduction(NodeId x) {
     const Shape &shape = graph().shape(x);
     std::vector<int> axes;
-    for (std::size_t i = 0; i < shape.size(); ++i)
-      if (!(shape[i] == Dim(0)) && entropy_.one_in(2)) axes.push_back(static_cast<int>(i));
+    bool may_be_empty = false;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i] == Dim(0) || !entropy_.one_in(2)) continue;
+      axes.push_back(static_cast<int>(i));
+      may_be_empty |= least(shape[i]) == 0;
+    }
     if (axes.empty()) return;
-    Op op = entropy_.pick(ops_of({OpKind::Reduce}, graph().dtype(x)));
+    std::vector<Op> ops = ops_of({OpKind::Reduce}, graph().dtype(x));
+    if (may_be_empty) std::erase_if(ops, [](Op op) { return !has_identity(op); });
+    if (ops.empty()) return;
+    Op op = entropy_.pick(ops);
     if (op == Op::ArgMax || op == Op::ArgMin) axes.erase(axes.begin() + 1, axes.end());
     values_.push_back(build_reduce(graph(), op, x, axes, entropy_.one_in(2)));
   }
@@ -204,6 +224,7 @@ class Builder {
   void add_slice(NodeId x);
   void add_pad(NodeId x);
   void add_concat(NodeId x, int axis);
+  void add_reshape(NodeId x, std::size_t axis);
   void add_gather(NodeId x, int axis);
   void add_broadcast(NodeId x);
   void add_outputs();
@@ -213,6 +234,7 @@ class Builder {
   RandomGraph result_;
   std::vector<NodeId> values_;
   std::vector<Dim> dims_;  // symbolic ones
+  Bindings least_symbols_;
 };
 
 void Builder::add_slice(NodeId x) {
@@ -221,7 +243,7 @@ void Builder::add_slice(NodeId x) {
   Shape stop = shape;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (!shape[i].is_static()) {
-      start[i] = std::int64_t(entropy_.below(2));  // symbols are at least 2
+      start[i] = std::min(std::int64_t(entropy_.below(2)), least(shape[i]));
       continue;
     }
     std::int64_t n = shape[i].value(), from = std::int64_t(entropy_.below(std::size_t(n) + 1));
@@ -243,11 +265,44 @@ void Builder::add_pad(NodeId x) {
   if (fits(shape)) values_.push_back(build_pad(graph(), x, literal(graph().dtype(x)), lo, hi));
 }
 
+/// Two to four parts: values that differ from x along the axis only, and x backwards.
 void Builder::add_concat(NodeId x, int axis) {
+  auto without_axis = [&](NodeId id) {
+    Shape shape = graph().shape(id);
+    shape[axis] = 1;
+    return shape;
+  };
+  std::vector<NodeId> candidates = {x, build_flip(graph(), x, {axis})};
+  for (NodeId id : values_)
+    if (graph().dtype(id) == graph().dtype(x) &&
+        graph().shape(id).size() == graph().shape(x).size() && without_axis(id) == without_axis(x))
+      candidates.push_back(id);
+  std::vector<NodeId> parts = {x};
   Shape shape = graph().shape(x);
-  shape[axis] = shape[axis] + shape[axis];
-  NodeId other = entropy_.one_in(2) ? x : build_flip(graph(), x, {axis});
-  if (fits(shape)) values_.push_back(build_concat(graph(), {{x, other}}, axis));
+  for (std::size_t more = 1 + entropy_.below(3); more > 0; --more) {
+    parts.push_back(entropy_.pick(candidates));
+    shape[axis] = shape[axis] + graph().shape(parts.back())[axis];
+  }
+  if (fits(shape)) values_.push_back(build_concat(graph(), parts, axis));
+}
+
+/// Flattens all axes, joins the axis with the next, splits it, or puts one of extent 1 before it.
+void Builder::add_reshape(NodeId x, std::size_t axis) {
+  Shape shape = graph().shape(x);
+  auto at = shape.begin() + std::ptrdiff_t(axis);
+  std::int64_t part = entropy_.pick(std::vector<std::int64_t>{2, 3, 4, 8});
+  if (entropy_.one_in(3)) {
+    shape = {num_elements(shape)};
+  } else if (axis + 1 < shape.size() && entropy_.one_in(2)) {
+    *at = *at * *(at + 1);
+    shape.erase(at + 1);
+  } else if (at->is_static() && at->value() % part == 0 && shape.size() < kMaxRank) {
+    *at = at->value() / part;
+    shape.insert(at + std::ptrdiff_t(entropy_.below(2)), part);
+  } else if (shape.size() < kMaxRank) {
+    shape.insert(at, 1);
+  }
+  values_.push_back(build_reshape(graph(), x, shape));
 }
 
 void Builder::add_gather(NodeId x, int axis) {
@@ -266,7 +321,8 @@ void Builder::add_broadcast(NodeId x) {
   Shape shape = graph().shape(x);
   for (Dim &d : shape)
     if (d == Dim(1)) d = random_dim();
-  if (shape.size() < 4 && entropy_.one_in(2)) shape.insert(shape.begin(), random_dim());
+  if (shape.size() < std::max<std::size_t>(4, options_.max_rank) && entropy_.one_in(2))
+    shape.insert(shape.begin(), random_dim());
   if (fits(shape)) values_.push_back(build_broadcast(graph(), x, shape));
 }
 
@@ -285,7 +341,7 @@ void Builder::add_view(NodeId x) {
     case 4: return add_broadcast(x);
     case 5: return values_.push_back(build_flip(graph(), x, {axis}));
     case 6: return values_.push_back(build_transpose(graph(), x, permutation));
-    case 7: return values_.push_back(build_reshape(graph(), x, {num_elements(shape)}));
+    case 7: return add_reshape(x, std::size_t(axis));
     default:
       DType type = entropy_.one_in(2) ? DType::I32 : DType::F32;
       return values_.push_back(build_iota(graph(), type, shape, axis));

@@ -9,11 +9,11 @@
 
 namespace fuse {
 
-namespace {
-
 std::int64_t value_of(const Index &index, const Bindings &symbols) {
   return evaluate(index, [&](const Atom &atom) { return symbols.at(atom.symbol); });
 }
+
+namespace {
 
 struct Arguments {
   Arguments(const Program &program, std::span<const Tensor> tensors, const Bindings &symbols) {

@@ -11,6 +11,9 @@
 
 namespace fuse {
 
+/// Value of an index of symbols.
+std::int64_t value_of(const Index &index, const Bindings &symbols);
+
 /// Addresses of the buffers of a kernel in parameter order, or of the values of scalars.
 using Engine = std::function<void(const Kernel &kernel, std::span<void *const> buffers,
                                   std::span<const std::int64_t> elements, const Bindings &symbols)>;

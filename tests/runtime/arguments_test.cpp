@@ -65,6 +65,9 @@ TEST(Arguments, ScalarsTakeTheDtypeOfTheArgument) {
   EXPECT_EQ(scalar_bits(argument("s", DType::I32, 0), -1) & 0xffffffff, 0xffffffffu);
   EXPECT_EQ(scalar_bits(argument("s", DType::I64, 0), 3.0), 3u);
   EXPECT_EQ(scalar_bits(argument("s", DType::Bool, 0), true), 1u);
+  EXPECT_EQ(scalar_bits(argument("s", DType::U64, 0), ~std::uint64_t{0}), ~std::uint64_t{0});
+  EXPECT_EQ(scalar_bits(argument("s", DType::U64, 0), 0x1p63), std::uint64_t{1} << 63);
+  EXPECT_EQ(scalar_bits(argument("s", DType::F32, 0), std::uint64_t{1} << 63), 0x5f000000u);
 }
 
 TEST(Arguments, ScalarsThatDoNotFitAreRefused) {
@@ -75,7 +78,10 @@ TEST(Arguments, ScalarsThatDoNotFitAreRefused) {
   EXPECT_EQ(message(DType::U8, -1), "s is a scalar of u8, which does not hold -1");
   EXPECT_EQ(message(DType::U64, -1), "s is a scalar of u64, which does not hold -1");
   EXPECT_EQ(message(DType::Bool, 2), "s is a scalar of bool, which does not hold 2");
-  EXPECT_EQ(message(DType::I32, 0.5), "s is a scalar of i32: 0.5 is not an integer");
+  EXPECT_EQ(message(DType::I32, 0.5), "s is a scalar of i32: 0.5 is not an integer of 64 bits");
+  EXPECT_EQ(message(DType::I64, 1e30), "s is a scalar of i64: 1e+30 is not an integer of 64 bits");
+  EXPECT_EQ(message(DType::I64, std::uint64_t{1} << 63),
+            "s is a scalar of i64, which does not hold 9223372036854775808");
 }
 
 TEST(Arguments, OutputsMayNotOverlapAnything) {

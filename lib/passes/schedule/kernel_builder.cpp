@@ -56,6 +56,8 @@ class Assembler {
   std::map<NodeId, int> level_;             // of reductions
   std::map<NodeId, OnlineSum> online_;      // sums folded with their maximum in one pass
   std::map<NodeId, OnlineSum> with_terms_;  // likewise, their terms held: resident kernels
+  // Values over folded dims that need no reduction are stored where they are folded; others after.
+  std::vector<NodeId> early_stores_, late_stores_;
   ReductionUse use_;
   Mapping mapping_;
   BuiltKernel built_;
@@ -115,8 +117,13 @@ class Assembler {
       depth[id] = d;
       use_.levels = std::max(use_.levels, d);
     }
-    for (NodeId id : planned_.stores)
-      for (DimId d : Domain::dims_of(domain_.at.at(id))) use_.re_expanded |= domain_.is_reduced(d);
+    for (NodeId id : planned_.stores) {
+      bool spans_folded = false;
+      for (DimId d : Domain::dims_of(domain_.at.at(id))) spans_folded |= domain_.is_reduced(d);
+      bool is_early = spans_folded && depth[id] == 0;
+      use_.re_expanded |= spans_folded && !is_early;
+      (is_early ? early_stores_ : late_stores_).push_back(id);
+    }
     match_online();
     match_terms();
   }
@@ -292,8 +299,10 @@ class Assembler {
     for (const auto &[node, l] : level_)
       if (l == level && !is_folded_online(node)) nodes.push_back(node);
     builder.reduce(nodes);
-    if (level == 1)
+    if (level == 1) {
       for (const auto &[sum, online] : online_) builder.reduce_online(sum, online);
+      for (NodeId id : early_stores_) builder.store(id);
+    }
     body.push_back(row_loop(std::move(inner)));
     builder.leave_loop();
   }
@@ -304,7 +313,7 @@ class Assembler {
     for (int level = 1; level <= use_.levels; ++level) reduce_level(builder, level, body);
     std::vector<Stmt> inner;
     builder.inner = &inner;
-    for (NodeId id : planned_.stores) builder.store(id);
+    for (NodeId id : late_stores_) builder.store(id);
     if (!inner.empty()) body.push_back(row_loop(std::move(inner)));
     guards_ = builder.guard_conditions();
     return builder.ok();
@@ -422,7 +431,7 @@ class Assembler {
     std::vector<Stmt> finish;
     builder.outer = builder.inner = &finish;
     combine_parts(builder, parts, finish);
-    for (NodeId id : planned_.stores) builder.store(id);
+    for (NodeId id : late_stores_) builder.store(id);
     Stmt last;
     last.kind = StmtKind::LastBlock;
     last.buffer =

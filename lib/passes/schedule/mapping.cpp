@@ -101,13 +101,14 @@ class Chooser : MappingQueries {
     std::int64_t row = expected(p_.domain.dims[inner_].extent);
     if (!one_dim && dividing_vector() < vec_ && row >= kAlignedRow) return map_flat_rows(dims);
     if (!one_dim) vec_ = std::min(vec_, dividing_vector());
-    Index total = extent(dims);
+    bool follows = one_dim && !starts_are_aligned();
+    Index total = extent(dims) + (follows ? vec_ - 1 : 0);  // with a head that starts early
     m_.threads = block_threads(expected(total));
     std::int64_t block = m_.threads * vec_;
     m_.layout.axes = {
         axis(dims, {digit(DigitKind::Grid, ceildiv(total, block)),
                     digit(DigitKind::Thread, m_.threads), digit(DigitKind::Vec, vec_)})};
-    if (one_dim && !starts_are_aligned()) align(m_.layout.axes[0], row);
+    if (follows) align(m_.layout.axes[0], row);
   }
 
   /// Fewer threads where the work is small, but whole warps.

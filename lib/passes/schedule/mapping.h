@@ -11,7 +11,7 @@ namespace fuse {
 /// Reductions of a kernel relative to its stores.
 struct ReductionUse {
   int levels = 0;            // chains of reductions: a reduction of what another one feeds has 2
-  bool re_expanded = false;  // a stored value depends on folded dims
+  bool re_expanded = false;  // a stored value spans folded dims and depends on a reduction
   int state_bytes = 0;       // of all of them, for one result
   int held_bytes = 0;        // of each element, across a barrier
 };

@@ -92,6 +92,7 @@ class MappingQueries {
     std::erase_if(digits, [](const Digit &d) {
       return d.kind != DigitKind::Loop && d.extent.is_constant(1);
     });
+    if (digits.empty()) digits.push_back(digit(DigitKind::Reg, 1));
     return {std::move(dims), std::move(digits), {}};
   }
 

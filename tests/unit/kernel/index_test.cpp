@@ -63,6 +63,9 @@ TEST(Index, DivisionTakesOutMultiples) {
   EXPECT_EQ(mod(i * 8 + j, 4), mod(j, 4));
   EXPECT_EQ(floordiv(i * N + j, N), i + floordiv(j, N));
   EXPECT_EQ(floordiv(i * (N + 1) + j, N + 1), i + floordiv(j, N + 1));
+  Index square = (i * (N + 2) + j) * (N + 2);
+  EXPECT_EQ(floordiv(square + i, N + 2), i * (N + 2) + j + floordiv(i, N + 2));
+  EXPECT_EQ(mod(square, N + 2), Index(0));
   EXPECT_EQ(floordiv(floordiv(i, 3), 5), floordiv(i, 15));
   EXPECT_EQ(mod(mod(i, 12), 4), mod(i, 4));
 }

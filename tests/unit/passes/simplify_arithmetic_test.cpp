@@ -53,6 +53,8 @@ TEST(SimplifyArithmetic, Signs) {
   EXPECT_EQ(simplified([](auto &, Value x, Value) { return -(-x); }), "x");
   EXPECT_EQ(simplified([](auto &, Value x, Value) { return x * -1; }), "neg(x)");
   EXPECT_EQ(simplified([](auto &, Value x, Value) { return abs(-abs(x)); }), "abs(x)");
+  EXPECT_EQ(simplified([](auto &, Value x, Value) { return abs(-x); }, i8), "abs(x)");
+  EXPECT_EQ(simplified([](auto &, Value x, Value) { return abs(-x); }, u16), "neg(x)");
   EXPECT_EQ(simplified([](auto &, Value x, Value y) { return x + -y; }), "sub(x, y)");
   EXPECT_EQ(simplified([](auto &, Value x, Value y) { return -x + y; }), "sub(y, x)");
   EXPECT_EQ(simplified([](auto &, Value x, Value y) { return x - -y; }), "add(x, y)");

@@ -66,5 +66,28 @@ TEST(SimplifyReduce, SharedInnerResultsAreNotComputedTwice) {
   EXPECT_EQ(expression(simplify(g)), "max{1}(x); max{0}(max{1}(x))");
 }
 
+/// The sum over axis 1 of x where the position, of the dtype, is t[row], and 0 elsewhere.
+std::string pick(DType index, std::int64_t columns, double otherwise = 0) {
+  Graph g;
+  Value x = g.input("x", f32, {3, columns}), t = g.input("t", index, {3, 1});
+  Value at = eq(g.iota(index, {3, columns}, 1), broadcast(t, {3, columns}));
+  g.output("y", sum(select(at, x, otherwise), {1}));
+  return expression(simplify(g));
+}
+
+TEST(SimplifyReduce, SumsThatPickOneElementReadIt) {
+  for (DType index : {i8, u8, i32, i64, u64})
+    EXPECT_NE(pick(index, 100).find("gather"), std::string::npos) << to_string(index);
+  EXPECT_NE(pick(i16, 32768).find("gather"), std::string::npos);
+}
+
+TEST(SimplifyReduce, SumsThatMayPickSeveralElementsStay) {
+  EXPECT_EQ(pick(i8, 300).find("gather"), std::string::npos);  // positions repeat
+  EXPECT_EQ(pick(i8, 200).find("gather"), std::string::npos);  // and are negative
+  EXPECT_EQ(pick(i16, 32769).find("gather"), std::string::npos);
+  EXPECT_EQ(pick(i32, 100, 1.0).find("gather"), std::string::npos);
+  EXPECT_EQ(pick(i32, 100, -0.0).find("gather"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace fuse
