@@ -62,10 +62,7 @@ run_tests ci
 if [ "$mode" != quick ]; then
   # Searches over random graphs, every operation on every input and libFuzzer take sanitizers too
   # long for each change: --long has them.
-  # Two tests are not clean themselves: one loses memory with the driver that it shuts down, one
-  # looks at launch parameters that the fake driver noted on a stack that is gone.
-  sanitized=(-L '^(unit|golden|kernels|gpu)$'
-    -E 'FreeingAfterTheDriverShutDownIsSilent|WorkspacesAreKeptOrGiven')
+  sanitized=(-L '^(unit|golden|kernels|gpu)$')
   [ "$mode" != long ] || sanitized=()
   run_tests asan "${sanitized[@]+"${sanitized[@]}"}"
   step "format" check_format || true

@@ -5,6 +5,7 @@
 // limits below throw Error{InvalidArgument}: no address computation comes near them.
 #include "ir/index.h"
 
+#include "ir/exact.h"
 #include "ir/format.h"
 
 #include <algorithm>
@@ -18,19 +19,7 @@ constexpr std::size_t kMaxTerms = 256;
 constexpr std::size_t kMaxFactors = 32;
 constexpr int kMaxDivisionDepth = 8;
 
-std::int64_t checked_add(std::int64_t a, std::int64_t b) {
-  std::int64_t r;
-  if (__builtin_add_overflow(a, b, &r))
-    fail(ErrorCode::InvalidArgument, "index {} + {} exceeds 63 bits", a, b);
-  return r;
-}
-
-std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
-  std::int64_t r;
-  if (__builtin_mul_overflow(a, b, &r))
-    fail(ErrorCode::InvalidArgument, "index {} * {} exceeds 63 bits", a, b);
-  return r;
-}
+constexpr ExactArithmetic kExact{ErrorCode::InvalidArgument, "index"};
 
 std::strong_ordering compare_atoms(const std::vector<Atom> &a, const std::vector<Atom> &b) {
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
@@ -145,7 +134,7 @@ Index Index::from_terms(std::vector<Term> terms) {
   for (Term &t : terms) {
     if (!result.terms_.empty() && compare_atoms(result.terms_.back().atoms, t.atoms) == 0)
       result.terms_.back().coefficient =
-          checked_add(result.terms_.back().coefficient, t.coefficient);
+          kExact.add(result.terms_.back().coefficient, t.coefficient);
     else
       result.terms_.push_back(std::move(t));
   }
@@ -223,7 +212,7 @@ Index operator*(const Index &a, const Index &b) {
   std::vector<Index::Term> terms;
   for (const Index::Term &s : a.terms_) {
     for (const Index::Term &t : b.terms_) {
-      Index::Term product{checked_mul(s.coefficient, t.coefficient), s.atoms};
+      Index::Term product{kExact.mul(s.coefficient, t.coefficient), s.atoms};
       product.atoms.insert(product.atoms.end(), t.atoms.begin(), t.atoms.end());
       std::sort(product.atoms.begin(), product.atoms.end(),
                 [](const Atom &x, const Atom &y) { return compare(x, y) < 0; });
@@ -241,7 +230,7 @@ std::int64_t known_divisor(const Index &index,
   for (const Index::Term &t : index.terms()) {
     std::int64_t factor = t.coefficient;
     for (const Atom &a : t.atoms)
-      if (divisor_of) factor = checked_mul(factor, divisor_of(a));
+      if (divisor_of) factor = kExact.mul(factor, divisor_of(a));
     divisor = std::gcd(divisor, factor);
   }
   return divisor;
@@ -323,8 +312,8 @@ std::int64_t evaluate(const Index &index, const std::function<std::int64_t(const
   std::int64_t sum = 0;
   for (const Index::Term &t : index.terms()) {
     std::int64_t product = t.coefficient;
-    for (const Atom &a : t.atoms) product = checked_mul(product, evaluate_atom(a, leaf));
-    sum = checked_add(sum, product);
+    for (const Atom &a : t.atoms) product = kExact.mul(product, evaluate_atom(a, leaf));
+    sum = kExact.add(sum, product);
   }
   return sum;
 }

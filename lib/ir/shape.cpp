@@ -11,19 +11,7 @@ FUSE_BEGIN_NAMESPACE
 
 namespace {
 
-std::int64_t checked_add(std::int64_t a, std::int64_t b) {
-  std::int64_t r;
-  if (__builtin_add_overflow(a, b, &r))
-    fail(ErrorCode::Shape, "extent {} + {} exceeds 63 bits", a, b);
-  return r;
-}
-
-std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
-  std::int64_t r;
-  if (__builtin_mul_overflow(a, b, &r))
-    fail(ErrorCode::Shape, "extent {} * {} exceeds 63 bits", a, b);
-  return r;
-}
+constexpr ExactArithmetic kExact{ErrorCode::Shape, "extent"};
 
 // Polynomials stay small, whatever a text multiplies.
 constexpr std::size_t kMaxTerms = 256, kMaxDegree = 32;
@@ -33,7 +21,7 @@ using TermMap = std::map<std::vector<std::string>, std::int64_t>;
 void accumulate(TermMap &sum, const Dim &dim, std::int64_t factor) {
   for (const Dim::Term &t : dim.terms()) {
     std::int64_t &c = sum[t.symbols];
-    c = checked_add(c, checked_mul(t.coefficient, factor));
+    c = kExact.add(c, kExact.mul(t.coefficient, factor));
   }
 }
 
@@ -101,9 +89,9 @@ std::int64_t Dim::evaluate(const Bindings &bindings) const {
       if (it == bindings.end())
         fail(ErrorCode::InvalidArgument, "symbol {} of extent {} has no value", s,
              to_string(*this));
-      product = checked_mul(product, it->second);
+      product = kExact.mul(product, it->second);
     }
-    sum = checked_add(sum, product);
+    sum = kExact.add(sum, product);
   }
   return sum;
 }
@@ -129,7 +117,7 @@ bool Dim::divide_exact(const Dim &divisor, Dim &quotient) const {
 }
 
 Dim operator+(const Dim &a, const Dim &b) {
-  if (a.is_static() && b.is_static()) return Dim(checked_add(a.value_, b.value_));
+  if (a.is_static() && b.is_static()) return Dim(kExact.add(a.value_, b.value_));
   TermMap sum;
   accumulate(sum, a, 1);
   accumulate(sum, b, 1);
@@ -144,7 +132,7 @@ Dim operator-(const Dim &a, const Dim &b) {
 }
 
 Dim operator*(const Dim &a, const Dim &b) {
-  if (a.is_static() && b.is_static()) return Dim(checked_mul(a.value_, b.value_));
+  if (a.is_static() && b.is_static()) return Dim(kExact.mul(a.value_, b.value_));
   TermMap sum;
   for (const Dim::Term &x : a.terms()) {
     for (const Dim::Term &y : b.terms()) {
@@ -155,7 +143,7 @@ Dim operator*(const Dim &a, const Dim &b) {
              kMaxDegree);
       std::sort(symbols.begin(), symbols.end());
       std::int64_t &c = sum[symbols];
-      c = checked_add(c, checked_mul(x.coefficient, y.coefficient));
+      c = kExact.add(c, kExact.mul(x.coefficient, y.coefficient));
     }
   }
   return Dim::from_terms(to_terms(sum));

@@ -1,6 +1,7 @@
 // Facts of arguments and the checks on them.
 #include "runtime/arguments.h"
 
+#include "ir/exact.h"
 #include "ir/float_bits.h"
 #include "ir/format.h"
 #include "runtime/scratch.h"
@@ -13,13 +14,6 @@
 namespace fuse {
 
 namespace {
-
-std::int64_t multiply(const std::string &name, std::int64_t a, std::int64_t b) {
-  std::int64_t r;
-  if (__builtin_mul_overflow(a, b, &r))
-    fail(ErrorCode::Shape, "the size of {} exceeds 63 bits", name);
-  return r;
-}
 
 bool is_row_major(const std::int64_t *extents, const std::int64_t *strides,
                   const std::int64_t *row_major, std::size_t rank) {
@@ -86,14 +80,15 @@ ArgumentFacts describe(const Argument &argument, bool is_output, const std::int6
                        const std::int64_t *strides, int alignment) {
   const std::size_t rank = argument.shape.size();
   ArgumentFacts facts;
+  const ExactArithmetic exact{ErrorCode::Shape, argument.name};
   std::int64_t elements = 1;
   for (std::size_t d = rank; d-- > 0;) {
     facts.strides[d] = elements;
-    elements = multiply(argument.name, elements, extents[d]);
+    elements = exact.mul(elements, extents[d]);
   }
   const auto size = static_cast<std::int64_t>(size_of(argument.dtype));
   facts.kind.alignment = std::max(alignment, static_cast<int>(size));
-  facts.bytes = multiply(argument.name, elements, size);
+  facts.bytes = exact.mul(elements, size);
   if (elements == 0 || !strides || is_row_major(extents, strides, facts.strides, rank))
     return facts;
   if (is_output) check_output_strides(argument.name, extents, strides, rank);

@@ -11,19 +11,7 @@ namespace fuse {
 
 namespace {
 
-std::int64_t multiply(std::int64_t a, std::int64_t b) {
-  std::int64_t r;
-  if (__builtin_mul_overflow(a, b, &r))
-    fail(ErrorCode::Shape, "an extent exceeds 63 bits: {} * {}", a, b);
-  return r;
-}
-
-std::int64_t add_checked(std::int64_t a, std::int64_t b) {
-  std::int64_t r;
-  if (__builtin_add_overflow(a, b, &r))
-    fail(ErrorCode::Shape, "an extent exceeds 63 bits: {} + {}", a, b);
-  return r;
-}
+constexpr ExactArithmetic kExact{ErrorCode::Shape, "extent"};
 
 }  // namespace
 
@@ -102,12 +90,12 @@ bool SizeSolver::apply(const Rule &rule, const Arg *arguments, std::int64_t *val
       else if (values[s] < 0)
         return false;
       else
-        product = multiply(product, values[s]);
+        product = kExact.mul(product, values[s]);
     }
     if (has_symbol)
-      factor = add_checked(factor, product);
+      factor = kExact.add(factor, product);
     else
-      rest = add_checked(rest, multiply(product, -1));
+      rest = kExact.add(rest, kExact.mul(product, -1));
   }
   std::optional<std::int64_t> value = exact_quotient(rest, factor);
   if (!value || *value < 0) return false;
@@ -181,8 +169,8 @@ std::int64_t SizeSolver::extent(std::size_t argument, std::size_t axis,
   std::int64_t sum = 0;
   for (const Term &term : arguments_[argument].extents[axis]) {
     std::int64_t product = term.coefficient;
-    for (std::uint32_t s : term.symbols) product = multiply(product, values[s]);
-    sum = add_checked(sum, product);
+    for (std::uint32_t s : term.symbols) product = kExact.mul(product, values[s]);
+    sum = kExact.add(sum, product);
   }
   return sum;
 }

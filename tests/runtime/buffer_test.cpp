@@ -67,7 +67,7 @@ TEST_F(BufferTest, OutOfMemoryIsItsOwnCode) {
 TEST_F(BufferTest, FreeingAfterTheDriverShutDownIsSilent) {
   DeviceBuffer buffer = DeviceBuffer::device(16);
   fake_cuda().failing_call = "cuMemFree";
-  fake_cuda().failing_result = 4;  // CUDA_ERROR_DEINITIALIZED
+  fake_cuda().failing_result = cuda::CUDA_ERROR_DEINITIALIZED;
   EXPECT_NO_THROW(buffer = {});
   DeviceBuffer other = DeviceBuffer::device(16);
   fake_cuda().failing_call = "cuCtxPushCurrent";

@@ -37,12 +37,20 @@ std::map<unsigned long long, std::size_t> blocks;
 
 CUcontext the_context() { return reinterpret_cast<CUcontext>(&context_object); }
 
+/// A driver that shuts down takes the memory of its contexts along.
+void shut_down() {
+  for (const auto &[address, bytes] : blocks) std::free(reinterpret_cast<void *>(address));
+  blocks.clear();
+  fake.live_bytes = 0;
+}
+
 /// Records the call; the result is what the test asked for.
 CUresult record(const std::string &name, const std::string &details = "") {
   std::lock_guard lock(mutex);
   fake.calls.push_back(name + "(" + details + ")");
   if (fake.failing_call != name) return CUDA_SUCCESS;
   fake.failing_call.clear();
+  if (fake.failing_result == CUDA_ERROR_DEINITIALIZED) shut_down();
   return static_cast<CUresult>(fake.failing_result);
 }
 
@@ -172,8 +180,10 @@ EXPORT CUresult cuMemFree_v2(CUdeviceptr address) {
   CUresult result = record("cuMemFree");
   if (result != CUDA_SUCCESS) return result;
   std::lock_guard lock(mutex);
-  fake.live_bytes -= static_cast<long long>(blocks.at(address));
-  blocks.erase(address);
+  auto block = blocks.find(address);
+  if (block == blocks.end()) return CUDA_ERROR_INVALID_VALUE;
+  fake.live_bytes -= static_cast<long long>(block->second);
+  blocks.erase(block);
   std::free(reinterpret_cast<void *>(address));
   return result;
 }
