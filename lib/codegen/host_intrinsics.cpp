@@ -50,6 +50,7 @@ class Lowering {
   Value *collective(Collective collective, std::uint32_t site);
   Value *hook(Hook id);
   Value *bulk_copy();
+  Value *permute_bytes();
   Value *intrinsic(Intrinsic::ID id);
   bool stays() const { return stays_; }
 
@@ -161,6 +162,20 @@ Value *Lowering::map_to_rank() {
   return b_.CreateGEP(b_.getInt8Ty(), operand(0), distance);
 }
 
+/// Bytes of two words by the digits of a constant selector.
+Value *Lowering::permute_bytes() {
+  const auto *selector = dyn_cast<ConstantInt>(operand(2));
+  if (!selector) fail(ErrorCode::Unsupported, "the host permutes bytes by constants only");
+  Type *pair = FixedVectorType::get(b_.getInt32Ty(), 2);
+  Value *words = b_.CreateInsertElement(PoisonValue::get(pair), operand(0), std::uint64_t{0});
+  words = b_.CreateInsertElement(words, operand(1), std::uint64_t{1});
+  SmallVector<int> mask;
+  for (unsigned i = 0; i < 4; ++i)
+    mask.push_back(static_cast<int>(selector->getZExtValue() >> (4 * i) & 7));
+  Value *bytes = b_.CreateBitCast(words, FixedVectorType::get(b_.getInt8Ty(), 8));
+  return b_.CreateBitCast(b_.CreateShuffleVector(bytes, mask), b_.getInt32Ty());
+}
+
 Value *Lowering::arrive() {
   Value *address = body_.request_field(b_, offsetof(WarpRequests, arrivals));
   Value *count = b_.CreateLoad(b_.getInt32Ty(), address);
@@ -191,6 +206,7 @@ Value *Lowering::intrinsic(Intrinsic::ID id) {
     case Intrinsic::nvvm_barrier_cluster_arrive_relaxed:
     case Intrinsic::nvvm_barrier_cluster_arrive_relaxed_aligned: return arrive();
     case Intrinsic::nvvm_mapa_shared_cluster: return map_to_rank();
+    case Intrinsic::nvvm_prmt: return permute_bytes();
     case Intrinsic::nvvm_membar_cta:
     case Intrinsic::nvvm_membar_gl:
     case Intrinsic::nvvm_membar_sys: return fence();

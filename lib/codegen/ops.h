@@ -50,6 +50,7 @@ class Ops {
  private:
   // ops.cpp
   Scalar compute(Op op, DType result, std::span<const Scalar> operands, bool approximate = false);
+  Values bytes_to_floats(const Values &bytes, bool are_signed);
   Values round_slots(const std::vector<Scalar> &slots, DType to);
   llvm::Value *emit_float(Op op, DType dtype, const Values &x);
   llvm::Value *emit_compare(Op op, DType dtype, llvm::Value *x, llvm::Value *y);

@@ -88,6 +88,7 @@ constexpr Intrinsic::ID kAlways[] = {
     Intrinsic::nvvm_membar_cta,
     Intrinsic::nvvm_membar_gl,
     Intrinsic::nvvm_membar_sys,
+    Intrinsic::nvvm_prmt,
     Intrinsic::nvvm_rcp_approx_ftz_f,
     Intrinsic::nvvm_rcp_rn_f,
     Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank,

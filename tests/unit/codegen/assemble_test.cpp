@@ -158,6 +158,7 @@ class Module {
 
   void add(Kernel kernel, const std::string &prefix) {
     if (kernel.cluster > target_.max_cluster) return;
+    if (dynamic_shared_bytes(kernel) > 0 && target_.sm < 90) return;  // bulk copies
     kernel.name = prefix + "_" + std::to_string(kernels_.size());
     std::replace_if(
         kernel.name.begin(), kernel.name.end(), [](char c) { return !std::isalnum(c); }, '_');
