@@ -215,8 +215,8 @@ TEST(Kernels, CumulativeSum) {
 }
 
 TEST(Kernels, GemvInt8) {
-  const std::int64_t rows = 19, columns = 4096;
-  KernelRun k("gemv_int8", {{"R", rows}});
+  const std::int64_t rows = 24, columns = 4096;
+  KernelRun k("gemv_int8", {{"R", rows / 8}});
   for (std::int64_t i = 0; i < rows * columns; ++i)
     k["w"].set(i, static_cast<double>(i * 37 % 255 - 127));
   k.run();
