@@ -37,9 +37,10 @@ Value scale(Value x, Value weight, Value bias, const Axes &axes) {
   return x;
 }
 
+/// The distances' own mean is what the first mean lost: rows of equal values give zeros.
 Value standardize(Value x, const Axes &axes, double eps) {
   Value d = x - mean(x, axes, true);
-  return d * rsqrt(mean(d * d, axes, true) + eps);
+  return (d - mean(d, axes, true)) * rsqrt(mean(d * d, axes, true) + eps);
 }
 
 Axes all_but(int axis, int rank) {

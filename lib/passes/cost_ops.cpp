@@ -80,10 +80,10 @@ OpCost float_cost(Op op) {
     case Op::Cbrt: return function(2, 6);
     case Op::Exp:
     case Op::Exp2: return function(1, 2);
-    case Op::Expm1: return function(1, 12);
+    case Op::Expm1: return function(0, 22);
     case Op::Log:
     case Op::Log2: return function(0, 12);
-    case Op::Log1p: return function(0, 16);
+    case Op::Log1p: return function(0, 26);
     case Op::Sin:
     case Op::Cos: return function(0, 20);
     case Op::Tan: return function(1, 24);

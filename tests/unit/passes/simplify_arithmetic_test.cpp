@@ -42,6 +42,8 @@ TEST(SimplifyArithmetic, Integers) {
     EXPECT_EQ(simplified([](auto &, Value x, Value) { return shr(x, 1); }, t), "shr(x, 1)");
   }
   EXPECT_EQ(simplified([](auto &, Value x, Value) { return abs(x); }, u8), "x");
+  EXPECT_EQ(simplified([](auto &, Value x, Value) { return abs(-x); }, u8), "neg(x)");
+  EXPECT_EQ(simplified([](auto &, Value x, Value) { return abs(-x); }, i8), "abs(x)");
   EXPECT_EQ(simplified([](auto &, Value x, Value) { return abs(x); }, i8), "abs(x)");
   EXPECT_EQ(simplified([](auto &, Value x, Value) { return floordiv(x, 1); }, f32),
             "floordiv(x, 1)");
