@@ -72,7 +72,7 @@ run_program() {
   shift 3
   dims=$(sizes_of "$file")
   [ -z "$dims" ] || options=("--dim=$dims")
-  attempt "$name" "$limit" "$@" bin/fuse-opt "$file" --run "--on=$on" "${options[@]}"
+  attempt "$name" "$limit" "$@" bin/fuse-opt "$file" --verify "--on=$on" "${options[@]}"
 }
 
 step_programs() {

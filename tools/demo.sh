@@ -16,4 +16,4 @@ build/demo/bin/gelu
 say "examples/gelu.fuse: the same from text, explained for an H200"
 build/demo/bin/fuse-opt examples/gelu.fuse --explain --target=h200 --dim B=512
 say "and run, every element compared with the evaluator"
-build/demo/bin/fuse-opt examples/gelu.fuse --run --dim B=512
+build/demo/bin/fuse-opt examples/gelu.fuse --verify --dim B=512

@@ -24,10 +24,11 @@ class FUSE_API DeviceBuffer {
  public:
   DeviceBuffer() = default;
 
-  /// Memory of a GPU. Throws Error{NoDevice} or Error{OutOfMemory}.
+  /// Memory of a GPU: `DeviceBuffer::device(rows * 4096 * 2)`. 0 bytes need no memory. Throws
+  /// NoDevice, InvalidArgument for a device that does not exist, or OutOfMemory.
   static DeviceBuffer device(std::size_t bytes, int device = 0, const Allocator &allocator = {});
 
-  /// Memory of the host, for Executor::Host.
+  /// Memory of the host, for Executor::Host. Throws OutOfMemory.
   static DeviceBuffer host(std::size_t bytes, const Allocator &allocator = {});
 
   void *data() const noexcept { return data_.get(); }
@@ -35,11 +36,13 @@ class FUSE_API DeviceBuffer {
   bool on_host() const noexcept { return device_ < 0; }
 
   /// Copies to or from host memory and waits for the copy; earlier work of the stream is done
-  /// first. Throws InvalidArgument beyond the end of the buffer.
+  /// first: `buffer.copy_from_host(data, bytes)`. Sizes and offsets in bytes. Throw InvalidArgument
+  /// beyond the end of the buffer, and Driver.
   void copy_from_host(const void *source, std::size_t bytes, std::size_t offset = 0,
                       CUstream_st *stream = nullptr);
   void copy_to_host(void *target, std::size_t bytes, std::size_t offset = 0,
                     CUstream_st *stream = nullptr) const;
+  /// Zeroes all bytes, and waits. Throws Driver.
   void fill_zero(CUstream_st *stream = nullptr);
 
  private:

@@ -95,8 +95,44 @@ FUSE_C_API fuse_status fuse_launcher_call(const fuse_launcher *launcher, struct 
                                           const fuse_workspace *workspace);
 FUSE_C_API void fuse_launcher_free(fuse_launcher *launcher);
 
+/* An argument: inputs first, then outputs. The name lives as long as the executable. */
+typedef struct fuse_argument {
+  const char *name;
+  const char *dtype; /* "bf16" */
+  int rank;
+  int is_scalar;    /* passed by value */
+  size_t alignment; /* bytes that the fastest variant wants the address to divide */
+} fuse_argument;
+
+/* A kernel. Texts live until the next call of fuse_kernel for the same executable. */
+typedef struct fuse_kernel_info {
+  const char *name;
+  double predicted_us;
+  const char *bound; /* the pipe that binds: "hbm", "mufu", ... */
+  int64_t bytes;     /* of the buffers it reads and writes */
+  uint64_t blocks;
+  int threads;   /* per block */
+  int registers; /* per thread; -1: not loaded on a device */
+  int spills;    /* bytes per thread; -1: not loaded on a device */
+  const char *text, *llvm, *ptx;
+} fuse_kernel_info;
+
 FUSE_C_API size_t fuse_num_inputs(const fuse_executable *executable);
 FUSE_C_API size_t fuse_num_outputs(const fuse_executable *executable);
+FUSE_C_API fuse_status fuse_argument_info(const fuse_executable *executable, size_t index,
+                                          fuse_argument *argument);
+
+/* Extents of an output for the sizes; `shape` takes eight. */
+FUSE_C_API fuse_status fuse_output_shape(const fuse_executable *executable, size_t output,
+                                         const int64_t *dims, size_t num_dims, int64_t *shape,
+                                         int *rank);
+
+/* Kernel `index` of the first variant; FUSE_INVALID_ARGUMENT beyond the last. Its code is made for
+ * the call. Do not call it from two threads at once. */
+FUSE_C_API size_t fuse_num_kernels(const fuse_executable *executable);
+FUSE_C_API fuse_status fuse_kernel(fuse_executable *executable, size_t index, const int64_t *dims,
+                                   size_t num_dims, fuse_kernel_info *kernel);
+
 FUSE_C_API fuse_status fuse_workspace_bytes(const fuse_executable *executable, const int64_t *dims,
                                             size_t num_dims, size_t *bytes);
 

@@ -31,11 +31,24 @@ struct CompileOptions {
   bool no_recompile = false;
   /// Expected values of symbols, for the cost model; others remain legal.
   Bindings expected_sizes;
+  /// Decisions taken out of the planner's hands.
+  PlanOverrides overrides;
+  /// Outputs that launches write over inputs, both contiguous and at one address; each name once.
+  /// Undeclared overlap is refused. compile() throws InvalidArgument for a name that is none of the
+  /// graph's and Unsupported for a pair that the kernels do not allow.
+  std::vector<InPlacePair> in_place;
   /// Source of the workspaces that the library keeps.
   Allocator allocator;
 };
 
-/// Compiles the graph, which may be dropped afterwards. Thread-safe.
+/// Compiles the graph, which may be dropped afterwards. Thread-safe; a later process finds plans
+/// and code on disk.
+///
+///     static const fuse::Executable exe = fuse::compile(graph, {.strict = true});
+///
+/// Throws NoDevice for Executor::Gpu without a driver or device, InvalidArgument for options of
+/// things that the graph does not have, Unsupported for what the target or executor cannot run, and
+/// Driver with the assembler's log.
 FUSE_API Executable compile(const Graph &graph, const CompileOptions &options = {});
 
 FUSE_END_NAMESPACE

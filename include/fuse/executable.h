@@ -36,7 +36,10 @@ struct FUSE_API TensorView {
   std::int64_t strides[kMaxRank] = {};
 };
 
-/// Throw InvalidArgument for a rank above 8 and for strides of another rank.
+/// A view of memory that the caller owns, row-major without strides: `tensor(x, {rows, 4096})`, or
+/// with strides in elements, of any sign, 0 for inputs: `tensor(x, {rows, 64}, {128, 1})`. The
+/// dtype is the argument's. Throw InvalidArgument for a rank above 8 and for strides of another
+/// rank.
 FUSE_API TensorView tensor(const void *data, const std::vector<std::int64_t> &shape);
 FUSE_API TensorView tensor(const void *data, const std::vector<std::int64_t> &shape,
                            const std::vector<std::int64_t> &strides);
@@ -133,6 +136,11 @@ struct ArgumentInfo {
   int alignment = 0;       ///< bytes that the fastest variant wants the address to divide
 };
 
+/// An input and an output, by name, that a launch may pass the same memory for.
+struct InPlacePair {
+  std::string input, output;
+};
+
 class BoundLaunch;
 class ExecutableImpl;
 
@@ -141,7 +149,11 @@ class ExecutableImpl;
 class FUSE_API Launcher {
  public:
   /// Arguments in order, inputs then outputs: addresses of tensors, and for scalars the address of
-  /// a value of the argument's dtype. A tensor of no elements may be null.
+  /// a value of the argument's dtype. A tensor of no elements may be null. Overlap is not looked
+  /// for. Throws InvalidArgument for a wrong number of arguments, an address that does not divide
+  /// BindOptions::alignment and a workspace that is too small; OutOfMemory and Driver.
+  ///
+  ///     at512(stream, {x, &scale, y}, {.workspace = {memory, bytes, true}});
   void operator()(CUstream_st *stream, std::initializer_list<const void *> arguments,
                   const LaunchOptions &options = {}) const {
     (*this)(stream, arguments.begin(), arguments.size(), options);
@@ -149,6 +161,7 @@ class FUSE_API Launcher {
   void operator()(CUstream_st *stream, const void *const *arguments, std::size_t count,
                   const LaunchOptions &options = {}) const;
 
+  /// Bytes of a Workspace; 0: none is needed.
   std::size_t workspace_bytes() const;
 
  private:
@@ -169,8 +182,18 @@ class FUSE_API Executable {
   Executable &operator=(Executable &&) noexcept;
 
   /// Runs on the stream, arguments in order: inputs then outputs. Symbols are solved from the
-  /// shapes and checked. The first call for other alignments or strides compiles a variant.
-  /// For Executor::Host the stream is null, addresses are of the host, and the call waits.
+  /// shapes and checked. The first call for other alignments or strides compiles a variant. The
+  /// call does not wait: memory and workspace belong to the stream until it is done, while the
+  /// Executable may be dropped. For Executor::Host the stream is null, addresses are of the host,
+  /// and the call waits. From any thread, and while the stream is captured.
+  ///
+  ///     exe.launch(stream, {tensor(x, {rows, 4096}), 0.5f, tensor(y, {rows, 4096})});
+  ///
+  /// Throws InvalidArgument for a wrong number or kind of arguments, null or unaligned addresses,
+  /// overlap that is not declared and a workspace that is too small; Shape for extents that do not
+  /// fit; DType for a scalar that its dtype does not hold; Unsupported where no_recompile forbids
+  /// the variant; NoDevice, OutOfMemory and Driver. Nothing has run then but earlier kernels of the
+  /// launch.
   void launch(CUstream_st *stream, std::initializer_list<Arg> arguments,
               const LaunchOptions &options = {}) const {
     launch(stream, arguments.begin(), arguments.size(), options);
@@ -178,19 +201,43 @@ class FUSE_API Executable {
   void launch(CUstream_st *stream, const Arg *arguments, std::size_t count,
               const LaunchOptions &options = {}) const;
 
+  /// Does all that depends on sizes: `Launcher at512 = exe.bind({512})`. Compiles and loads what
+  /// the sizes need. Errors as launch().
   Launcher bind(const Dims &dims, const BindOptions &options = {}) const;
 
+  /// Arguments in order; `alignment` in bytes is what the fastest variant wants.
   std::vector<ArgumentInfo> inputs() const;
   std::vector<ArgumentInfo> outputs() const;
+
+  /// Names of the symbols, in the order in which Dims lists values.
   std::vector<std::string> symbols() const;
+
+  /// Extents of each output: `exe.output_shapes({512})[0]`. Throws InvalidArgument for values that
+  /// are missing or of no symbol, Shape for sizes outside their bounds.
   std::vector<std::vector<std::int64_t>> output_shapes(const Dims &dims) const;
+
+  /// Bytes of a Workspace for these sizes and contiguous arguments; 0: none is needed. Errors as
+  /// output_shapes().
   std::size_t workspace_bytes(const Dims &dims) const;
+
+  /// Pairs that contiguous launches could share memory for: declare those wanted in
+  /// CompileOptions::in_place. An input stands in several pairs where several outputs would do.
+  std::vector<InPlacePair> in_place_pairs() const;
 
   /// "gpu", "host" or "none".
   std::string_view executor() const;
 
+  /// What each kernel of the first variant is and costs; its code is made for the report. Throws
+  /// InvalidArgument and Shape for sizes that the graph does not take.
   std::vector<KernelReport> kernels(const Dims &dims) const;
+
+  /// Why the kernels are what they are: boundaries, stores, recomputation.
   std::vector<Decision> decisions() const;
+
+  /// Kernels, bytes and time, fused and with a kernel for each operation.
+  PlanOverview overview() const;
+
+  /// All of it as a screen of text.
   std::string explain(const Dims &dims) const;
 
   /// All compilations so far, each with what made it necessary.

@@ -54,8 +54,8 @@ struct FUSE_API Target {
   /// SMs that blocks of a cluster of this size can use.
   int usable_sms(int cluster) const;
 
-  /// "a100", "h100", "h200", "b100", "b200", "rtx5090" or "host" (runs on the CPU with the
-  /// mapping of h200). Throws InvalidArgument naming the known ones.
+  /// "a100", "h100", "h200", "b100", "b200", "rtx4090", "rtx5090" or "host" (runs on the CPU with
+  /// the mapping of h200). Throws InvalidArgument naming the known ones.
   static Target named(std::string_view name);
   static std::vector<std::string> names();
 };

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace fuse {
@@ -29,6 +30,8 @@ class HostKernel {
   HostKernel(const Kernel &kernel, const Target &target);
   /// Of a module with one kernel, written as LLVM IR text for NVPTX.
   HostKernel(std::string_view ir, const Target &target, int threads, int cluster);
+  /// Links what compile_host_kernel() gave. Throws Error{Parse} for other bytes.
+  static HostKernel link(std::string_view compiled);
   ~HostKernel();
   HostKernel(HostKernel &&) noexcept;
   HostKernel &operator=(HostKernel &&) noexcept;
@@ -41,7 +44,15 @@ class HostKernel {
 
  private:
   struct Impl;
+  explicit HostKernel(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+/// The kernel compiled for this CPU, not linked: bytes that a later process may link. Throws Error
+/// on what the host cannot run.
+std::string compile_host_kernel(const Kernel &kernel, const Target &target);
+
+/// What they depend on beside kernel and target: the CPU and its features.
+std::string host_cpu();
 
 }  // namespace fuse

@@ -8,7 +8,9 @@
 #include "codegen/host_optimize.h"
 #include "ir/format.h"
 
+#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Target/TargetMachine.h"
 
 namespace fuse {
@@ -32,10 +34,13 @@ orc::JITTargetMachineBuilder this_cpu() {
   auto builder = value_or_fail(orc::JITTargetMachineBuilder::detectHost(), "detecting the CPU");
   builder.addFeatures({"-avx512bf16", "-avxneconvert", "-avx512fp16"});
   builder.setCodeGenOptLevel(CodeGenOptLevel::Default);
+  // What the linker of LLJIT asks for.
+  builder.setRelocationModel(Reloc::PIC_);
+  builder.setCodeModel(CodeModel::Small);
   return builder;
 }
 
-/// The machine of this thread, for data layout and cost queries.
+/// The machine of this thread.
 TargetMachine &host_machine() {
   thread_local std::unique_ptr<TargetMachine> machine =
       value_or_fail(this_cpu().createTargetMachine(), "making a target machine");
@@ -69,22 +74,35 @@ struct HostCode::Linker {
   std::unique_ptr<orc::LLJIT> jit;
 };
 
-HostCode::HostCode(std::unique_ptr<Module> &&given, std::unique_ptr<LLVMContext> &&given_context)
-    : linker_(std::make_unique<Linker>()) {
+HostObject compile_for_host(std::unique_ptr<Module> &&given,
+                            std::unique_ptr<LLVMContext> &&given_context) {
   // In this order: an exception must destroy the module before its context.
   std::unique_ptr<LLVMContext> context = std::move(given_context);
   std::unique_ptr<Module> module = std::move(given);
   Diagnostics diagnostics(*context);
   TargetMachine &machine = host_machine();
-  shape_ = lower_for_host(*module, machine.getTargetTriple(), machine.createDataLayout());
+  HostObject object;
+  object.shape = lower_for_host(*module, machine.getTargetTriple(), machine.createDataLayout());
   verify_if_asked(*module, "lower_for_host");
-  optimize_for_host(*module, machine, shape_.suspends);
+  optimize_for_host(*module, machine, object.shape.suspends);
   verify_if_asked(*module, "optimize_for_host");
-  linker_->jit = make_linker();
-  check(linker_->jit->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))),
-        "adding the module");
-  entry_ = value_or_fail(linker_->jit->lookup(shape_.entry), "linking").toPtr<void *>();
+  auto code = value_or_fail(orc::SimpleCompiler(machine)(*module), "compiling");
   diagnostics.check("host executor");
+  object.code = code->getBuffer().str();
+  return object;
+}
+
+std::string host_cpu() {
+  orc::JITTargetMachineBuilder cpu = this_cpu();
+  return cpu.getCPU() + " " + cpu.getFeatures().getString();
+}
+
+HostCode::HostCode(HostObject object)
+    : linker_(std::make_unique<Linker>()), shape_(std::move(object.shape)) {
+  linker_->jit = make_linker();
+  check(linker_->jit->addObjectFile(MemoryBuffer::getMemBufferCopy(object.code, shape_.entry)),
+        "adding the object");
+  entry_ = value_or_fail(linker_->jit->lookup(shape_.entry), "linking").toPtr<void *>();
 }
 
 HostCode::~HostCode() = default;

@@ -1,4 +1,4 @@
-// A host module as machine code.
+// A host module as machine code: compiled to an object, which is then linked into the process.
 #pragma once
 
 #include "codegen/host_abi.h"
@@ -10,11 +10,23 @@
 
 namespace fuse {
 
-/// A kernel as machine code and what the executor must know of it.
+/// Relocatable machine code (an ELF file) and what the executor must know of it.
+struct HostObject {
+  HostFunctionShape shape;
+  std::string code;
+};
+
+/// Lowers, optimises and compiles the module's one kernel. The module is optimised for NVPTX.
+HostObject compile_for_host(std::unique_ptr<llvm::Module> &&module,
+                            std::unique_ptr<llvm::LLVMContext> &&context);
+
+/// CPU and features that objects are compiled for.
+std::string host_cpu();
+
+/// A kernel as machine code in this process.
 class HostCode {
  public:
-  /// Lowers, optimises and links the module's one kernel. The module is optimised for NVPTX.
-  HostCode(std::unique_ptr<llvm::Module> &&module, std::unique_ptr<llvm::LLVMContext> &&context);
+  explicit HostCode(HostObject object);
   ~HostCode();
 
   const HostFunctionShape &shape() const { return shape_; }

@@ -10,6 +10,7 @@
 #include "ir/tensor.h"
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,6 +72,17 @@ struct Comparison {
 /// Judges a tensor. NaNs equal one another; zeros of exact elements keep their sign. Throws
 /// Error{InvalidArgument} where dtypes or shapes differ.
 Comparison compare(const Expected &expected, const Tensor &actual);
+
+/// An element that a tensor has wrong.
+struct Mismatch {
+  std::int64_t index = 0;
+  Literal expected, actual;           // the expected value rounded to the dtype
+  double bound = 0;                   // the absolute error that would have passed
+  std::optional<std::uint64_t> ulps;  // values of the dtype from one to the other; none for a NaN
+};
+
+/// The first elements, `limit` at most, that compare() counts as failures.
+std::vector<Mismatch> mismatches(const Expected &expected, const Tensor &actual, std::size_t limit);
 
 /// "3 of 4096 elements differ; first at 17: 0.25, not 0.5 +- 1e-07; worst error 2.1 times its
 /// bound"

@@ -34,18 +34,56 @@ Verdict judge_int(const Expected &x, std::int64_t i, std::uint64_t actual) {
   return {passed, a, b, bound, bound > 0 ? std::fabs(a - b) / bound : 0};
 }
 
-}  // namespace
+Verdict judge(const Expected &expected, const Tensor &actual, std::int64_t i) {
+  return is_float(expected.dtype)
+             ? judge_float(expected, i, decode_float(actual.dtype, actual.bits(i)))
+             : judge_int(expected, i, actual.bits(i));
+}
 
-Comparison compare(const Expected &expected, const Tensor &actual) {
+void require_alike(const Expected &expected, const Tensor &actual) {
   if (expected.dtype != actual.dtype || expected.shape != actual.shape)
     fail(ErrorCode::InvalidArgument, "compare: {} of {} elements against {} of {}",
          to_string(expected.dtype), expected.size(), to_string(actual.dtype), actual.size());
+}
+
+/// Position of a number among those of its dtype; both zeros stand at 0.
+std::int64_t position(const Literal &literal) {
+  if (!is_float(literal.dtype)) return static_cast<std::int64_t>(literal.bits);
+  std::uint64_t sign = std::uint64_t{1} << (8 * size_of(literal.dtype) - 1);
+  auto magnitude = static_cast<std::int64_t>(literal.bits & ~sign);
+  return literal.bits & sign ? -magnitude : magnitude;
+}
+
+std::optional<std::uint64_t> ulps_between(const Literal &a, const Literal &b) {
+  if (is_float(a.dtype) && (std::isnan(as_double(a)) || std::isnan(as_double(b)))) return {};
+  auto x = static_cast<std::uint64_t>(position(a)), y = static_cast<std::uint64_t>(position(b));
+  bool in_order = a.dtype == DType::U64 ? x < y : position(a) < position(b);
+  return in_order ? y - x : x - y;
+}
+
+}  // namespace
+
+std::vector<Mismatch> mismatches(const Expected &expected, const Tensor &actual,
+                                 std::size_t limit) {
+  require_alike(expected, actual);
+  std::vector<Mismatch> found;
+  for (std::int64_t i = 0; i < expected.size() && found.size() < limit; ++i) {
+    Verdict v = judge(expected, actual, i);
+    if (v.passed) continue;
+    std::uint64_t bits =
+        is_float(expected.dtype) ? encode_float(expected.dtype, v.expected) : bits_at(expected, i);
+    Literal right{expected.dtype, bits}, wrong = actual.literal(i);
+    found.push_back({i, right, wrong, v.bound, ulps_between(right, wrong)});
+  }
+  return found;
+}
+
+Comparison compare(const Expected &expected, const Tensor &actual) {
+  require_alike(expected, actual);
   Comparison result;
   result.elements = expected.size();
   for (std::int64_t i = 0; i < result.elements; ++i) {
-    Verdict v = is_float(expected.dtype)
-                    ? judge_float(expected, i, decode_float(actual.dtype, actual.bits(i)))
-                    : judge_int(expected, i, actual.bits(i));
+    Verdict v = judge(expected, actual, i);
     result.uncertain += std::isinf(v.bound);
     if (v.ratio > result.worst_ratio) result.worst_ratio = v.ratio;
     if (v.passed || result.failures++ > 0) continue;

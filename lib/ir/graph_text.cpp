@@ -2,6 +2,7 @@
 #include "ir/graph_text.h"
 
 #include "ir/format.h"
+#include "ir/suggest.h"
 
 #include <bit>
 
@@ -55,10 +56,9 @@ const TextType &Arguments::type() const {
 }
 
 const TextAttribute *Arguments::find(const char *name) {
+  known_.insert(name);
   auto it = statement_.attributes.find(name);
-  if (it == statement_.attributes.end()) return nullptr;
-  used_.insert(name);
-  return &it->second;
+  return it == statement_.attributes.end() ? nullptr : &it->second;
 }
 
 const TextAttribute &Arguments::need(const char *name) {
@@ -84,9 +84,7 @@ int Arguments::axis(const char *name) {
   return axis_of(attribute.at, integer_of(attribute));
 }
 
-int Arguments::axis(const char *name, int otherwise) {
-  return statement_.attributes.count(name) ? axis(name) : otherwise;
-}
+int Arguments::axis(const char *name, int otherwise) { return find(name) ? axis(name) : otherwise; }
 
 std::vector<int> Arguments::axes(const char *name) {
   bool is_single = name == std::string_view("axes") && statement_.attributes.count("axis");
@@ -105,7 +103,7 @@ std::vector<std::int64_t> Arguments::list(const char *name) {
 std::int64_t Arguments::integer(const char *name) { return integer_of(need(name)); }
 
 std::int64_t Arguments::integer(const char *name, std::int64_t otherwise) {
-  return statement_.attributes.count(name) ? integer(name) : otherwise;
+  return find(name) ? integer(name) : otherwise;
 }
 
 int Arguments::small_integer(const char *name, int otherwise) {
@@ -132,7 +130,9 @@ bool Arguments::keep() { return find("keep") != nullptr; }
 
 void Arguments::expect_all_used() const {
   for (const auto &[name, attribute] : statement_.attributes)
-    if (!used_.count(name)) error(attribute.at, statement_.op.name + " takes no " + name);
+    if (!known_.count(name))
+      error(attribute.at, statement_.op.name + " takes no " + name +
+                              suggest(name, {known_.begin(), known_.end()}));
 }
 
 }  // namespace fuse

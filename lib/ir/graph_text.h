@@ -109,7 +109,7 @@ class Arguments {
   GraphData &graph_;
   const Statement &statement_;
   SourceLocation where_;
-  std::set<std::string> used_;
+  std::set<std::string> known_;  // attributes that were asked for
 };
 
 /// The results of a primitive operation or of a builder; empty if there is none of that name.

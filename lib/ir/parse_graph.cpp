@@ -34,6 +34,12 @@ struct PendingInput {
   bool is_scalar = false;
 };
 
+std::string suggest_dtype(const std::string &word) {
+  std::vector<std::string_view> names;
+  for (int i = 0; i < kNumDTypes; ++i) names.push_back(to_string(static_cast<DType>(i)));
+  return suggest(word, names);
+}
+
 class GraphParser {
  public:
   GraphParser(std::string_view text, std::string_view file)
@@ -138,7 +144,7 @@ class GraphParser {
     TextType type;
     type.at = lexer_.expect(Token::Kind::Identifier, "a dtype");
     std::optional<DType> dtype = dtype_from_string(type.at.name);
-    if (!dtype) lexer_.error(type.at, type.at.name + " is no dtype");
+    if (!dtype) lexer_.error(type.at, type.at.name + " is no dtype" + suggest_dtype(type.at.name));
     type.dtype = *dtype;
     if (!lexer_.accept("[")) return type;
     type.shape.emplace();
@@ -241,8 +247,10 @@ class GraphParser {
 
   NodeId lookup(const Token &name) const {
     auto it = values_.find(name.name);
-    if (it == values_.end()) lexer_.error(name, "%" + name.name + " is not defined");
-    return it->second;
+    if (it != values_.end()) return it->second;
+    std::vector<std::string_view> known;
+    for (const auto &[defined, node] : values_) known.push_back(defined);
+    lexer_.error(name, "%" + name.name + " is not defined" + suggest(name.name, known));
   }
 
   /// [start:stop, start:stop:step]

@@ -13,14 +13,17 @@ namespace fuse {
 /// A set of nodes that one kernel computes. A node may stand in several kernels: recomputed. Every
 /// operand of a node is in `nodes` or in `reads`: views, constants and iota are nodes of whoever
 /// uses them. What an output or an opaque op needs is stored under its memory root, the node below
-/// its reshapes; an input that is itself an output is read and stored by a kernel without nodes.
+/// its reshapes; an input that is itself an output, and an opaque result that several outputs show,
+/// are read and stored by a kernel without nodes.
 struct PlannedKernel {
   std::string name;
-  std::vector<NodeId> nodes;   // ascending
-  std::vector<NodeId> reads;   // inputs and stored values it loads, ascending
-  std::vector<NodeId> stores;  // values it writes, ascending
-  double seconds = 0;          // predicted
-  std::string bound;           // the pipe that binds: "hbm", "mufu", "fma", ...
+  std::vector<NodeId> nodes;    // ascending
+  std::vector<NodeId> reads;    // inputs and stored values it loads, ascending
+  std::vector<NodeId> stores;   // values it writes, ascending
+  double seconds = 0;           // predicted
+  std::string bound;            // the pipe that binds: "hbm", "mufu", "fma", ...
+  double bytes = 0;             // of device memory, predicted
+  std::vector<PipeTime> pipes;  // each pipe alone
 };
 
 /// Kernels and opaque ops in an order that runs.
@@ -34,10 +37,19 @@ struct Plan {
   std::vector<PlannedKernel> kernels;
   std::vector<PlanStep> steps;
   std::vector<Decision> decisions;
+  PlanTotals unfused;  // each operation as a kernel of its own
+  Bindings sizes;      // that predictions are for
 };
+
+/// "x" of an input, the name of a value, else the number of its node: how plans and reports show
+/// it, behind a '%'.
+std::string value_label(const GraphData &graph, NodeId id);
 
 /// Text as in the design's appendix; for people and golden tests.
 std::string to_string(const Plan &plan, const Graph &graph);
+
+/// For Graphviz: a box for each kernel with what it computes, values in memory outside.
+std::string to_dot(const Plan &plan, const Graph &graph);
 
 /// Throws Error{Internal} on a plan that does not compute the graph: a value read before it is
 /// stored, an output that nobody stores, a cycle through an opaque op.

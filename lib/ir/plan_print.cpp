@@ -7,11 +7,7 @@ namespace fuse {
 
 namespace {
 
-std::string label(const GraphData &graph, NodeId id) {
-  if (graph.node(id).op == Op::Input) return "%" + graph.attr<InputAttr>(id).name;
-  auto it = graph.names.find(id);
-  return "%" + (it != graph.names.end() ? it->second : std::to_string(id));
-}
+std::string label(const GraphData &graph, NodeId id) { return "%" + value_label(graph, id); }
 
 template <class Range>
 std::string labels(const GraphData &graph, const Range &nodes) {
@@ -43,11 +39,18 @@ void print_extern(std::string &out, const GraphData &graph, NodeId id) {
 
 void print_decision(std::string &out, const Decision &decision) {
   append(out, "  // {}: {}, {}", decision.about, decision.chosen, decision.why);
-  if (decision.gain_seconds != 0) append(out, " ({:+.1f} us)", decision.gain_seconds * 1e6);
+  if (!decision.rejected.empty())
+    append(out, " ({}: {:+.1f} us)", decision.rejected, decision.gain_seconds * 1e6);
   out += "\n";
 }
 
 }  // namespace
+
+std::string value_label(const GraphData &graph, NodeId id) {
+  if (graph.node(id).op == Op::Input) return graph.attr<InputAttr>(id).name;
+  auto it = graph.names.find(id);
+  return it != graph.names.end() ? it->second : std::to_string(id);
+}
 
 std::string to_string(const Plan &plan, const Graph &graph) {
   const GraphData &g = graph.data();

@@ -25,13 +25,7 @@ class PlanVerifier {
     }
     for (std::size_t k = 0; k < ran_.size(); ++k)
       FUSE_CHECK(ran_[k], "kernel {} is in no step", plan_.kernels[k].name);
-    for (const Output &o : g_.outputs) {
-      NodeId root = memory_root(o.node);
-      FUSE_CHECK(in_memory_[root], "output {} is stored by no kernel", o.name);
-      // An input that is an output must be copied.
-      if (g_.node(root).op == Op::Input)
-        FUSE_CHECK(copied(root), "output {} is an input that no kernel copies", o.name);
-    }
+    for (const Output &o : g_.outputs) check_output(o);
   }
 
  private:
@@ -40,9 +34,25 @@ class PlanVerifier {
     return id;
   }
 
-  bool copied(NodeId input) const {
+  bool is_opaque(NodeId id) const {
+    return g_.node(id).op == Op::Extern || g_.node(id).op == Op::ExternResult;
+  }
+
+  /// Whether kernels store it although no kernel computes it.
+  bool is_copied(NodeId id) const { return g_.node(id).op == Op::Input || is_opaque(id); }
+
+  void check_output(const Output &output) const {
+    NodeId root = memory_root(output.node);
+    FUSE_CHECK(in_memory_[root], "output {} is stored by no kernel", output.name);
+    auto shown = std::count_if(g_.outputs.begin(), g_.outputs.end(),
+                               [&](const Output &o) { return memory_root(o.node) == root; });
+    if (g_.node(root).op == Op::Input || (is_opaque(root) && shown > 1))
+      FUSE_CHECK(copied(root), "output {} is a value that no kernel copies", output.name);
+  }
+
+  bool copied(NodeId id) const {
     return std::any_of(plan_.kernels.begin(), plan_.kernels.end(), [&](const PlannedKernel &k) {
-      return std::find(k.stores.begin(), k.stores.end(), input) != k.stores.end();
+      return std::find(k.stores.begin(), k.stores.end(), id) != k.stores.end();
     });
   }
 
@@ -77,7 +87,7 @@ class PlanVerifier {
     FUSE_CHECK(!kernel.stores.empty(), "kernel {} stores nothing", kernel.name);
     for (NodeId id : kernel.stores) {
       FUSE_CHECK(has(id), "kernel {} does not have %{} to store", kernel.name, id);
-      FUSE_CHECK(!in_memory_[id] || g_.node(id).op == Op::Input, "%{} is stored twice", id);
+      FUSE_CHECK(!in_memory_[id] || is_copied(id), "%{} is stored twice", id);
       in_memory_[id] = true;
     }
   }

@@ -34,6 +34,8 @@ class ProgramParser {
     }
     while (lexer_.accept("planned")) parse_planned();
     while (lexer_.accept("decision")) parse_decision();
+    if (lexer_.accept("unfused")) parse_unfused();
+    while (lexer_.accept("size")) parse_planned_size();
     lexer_.expect("}");
     lexer_.expect_end();
     return std::move(p_);
@@ -85,7 +87,7 @@ class ProgramParser {
     return *dtype;
   }
 
-  double parse_seconds() {
+  double parse_real() {
     Literal literal = to_literal(lexer_, parse_number(lexer_), DType::F64);
     return std::bit_cast<double>(literal.bits);
   }
@@ -231,8 +233,15 @@ class ProgramParser {
   void parse_planned() {
     PlannedKernel kernel;
     kernel.name = parse_text("the name of a kernel");
-    kernel.seconds = parse_seconds();
+    kernel.seconds = parse_real();
     kernel.bound = parse_text("what bounds the kernel");
+    kernel.bytes = parse_real();
+    lexer_.expect("(");
+    while (!lexer_.accept(")")) {
+      if (!kernel.pipes.empty()) lexer_.expect(",");
+      std::string pipe = parse_text("a pipe");
+      kernel.pipes.push_back({std::move(pipe), parse_real()});
+    }
     p_.plan.kernels.push_back(std::move(kernel));
   }
 
@@ -241,8 +250,21 @@ class ProgramParser {
     d.about = parse_text("what was decided on");
     d.chosen = parse_text("what was chosen");
     d.why = parse_text("why it was chosen");
-    d.gain_seconds = parse_seconds();
+    d.gain_seconds = parse_real();
+    d.rejected = parse_text("what was rejected");
     p_.plan.decisions.push_back(std::move(d));
+  }
+
+  void parse_unfused() {
+    PlanTotals &unfused = p_.plan.unfused;
+    unfused.kernels = static_cast<std::size_t>(lexer_.expect_integer("a number", INT64_MAX));
+    unfused.bytes = parse_real();
+    unfused.predicted_us = parse_real();
+  }
+
+  void parse_planned_size() {
+    std::string symbol = lexer_.expect(Token::Kind::Identifier, "a symbol").name;
+    p_.plan.sizes[symbol] = lexer_.expect_integer("a size", INT64_MAX);
   }
 
   Lexer lexer_;

@@ -26,8 +26,8 @@ std::string to_string(const Index &index) {
   return fuse::to_string(index, [](const Atom &) { return std::string(); });
 }
 
-std::string to_string(double seconds) {
-  return fuse::to_string(Literal{DType::F64, std::bit_cast<std::uint64_t>(seconds)});
+std::string to_string(double number) {
+  return fuse::to_string(Literal{DType::F64, std::bit_cast<std::uint64_t>(number)});
 }
 
 std::string indented(const std::string &text) {
@@ -58,15 +58,27 @@ class Printer {
       append(out_, "  limit {} <= {} {}\n", to_string(l.value), l.max, quoted(l.why));
     for (const Kernel &k : p_.kernels) out_ += indented(fuse::to_string(k));
     for (const Step &s : p_.steps) s.is_extern ? print_call(s) : print_launch(s);
-    for (const PlannedKernel &k : p_.plan.kernels)
-      append(out_, "  planned {} {} {}\n", quoted(k.name), to_string(k.seconds), quoted(k.bound));
-    for (const Decision &d : p_.plan.decisions)
-      append(out_, "  decision {} {} {} {}\n", quoted(d.about), quoted(d.chosen), quoted(d.why),
-             to_string(d.gain_seconds));
+    print_plan(p_.plan);
     return out_ + "}\n";
   }
 
  private:
+  void print_plan(const Plan &plan) {
+    for (const PlannedKernel &k : plan.kernels) {
+      append(out_, "  planned {} {} {} {} (", quoted(k.name), to_string(k.seconds), quoted(k.bound),
+             to_string(k.bytes));
+      for (std::size_t i = 0; i < k.pipes.size(); ++i)
+        append(out_, "{}{} {}", i ? ", " : "", quoted(k.pipes[i].pipe), to_string(k.pipes[i].us));
+      out_ += ")\n";
+    }
+    for (const Decision &d : plan.decisions)
+      append(out_, "  decision {} {} {} {} {}\n", quoted(d.about), quoted(d.chosen), quoted(d.why),
+             to_string(d.gain_seconds), quoted(d.rejected));
+    append(out_, "  unfused {} {} {}\n", plan.unfused.kernels, to_string(plan.unfused.bytes),
+           to_string(plan.unfused.predicted_us));
+    for (const auto &[symbol, size] : plan.sizes) append(out_, "  size {} {}\n", symbol, size);
+  }
+
   void print_argument(std::string_view kind, const Argument &a) {
     append(out_, "  {} %{}: {}{} align {}{}{}\n", kind, a.name, fuse::to_string(a.dtype),
            fuse::to_string(a.shape), a.alignment, a.is_scalar ? " scalar" : "",

@@ -97,6 +97,22 @@ Target b100() {
   return t;
 }
 
+/// GeForce RTX 4090 (NVIDIA Ada architecture paper: 128 SMs, 2.52 GHz, 1,008 GB/s).
+Target rtx4090() {
+  Target t = common("rtx4090", 89, 81);
+  t.num_sms = 128;
+  t.clock_hz = 2.52e9;
+  t.hbm_bytes = kPublishedCopyShare * 1.008e12;
+  t.l2_bytes = 5e12;
+  t.l2_capacity = 72 << 20;
+  t.f64_per_clock = 2;
+  t.max_threads_per_sm = 1536;
+  t.max_blocks_per_sm = 24;
+  t.shared_per_sm = 100 << 10;
+  t.shared_per_block = 99 << 10;
+  return t;
+}
+
 /// GeForce RTX 5090 (NVIDIA RTX Blackwell architecture paper: 170 SMs, 2.407 GHz, 1,792 GB/s).
 Target rtx5090() {
   Target t = common("rtx5090", 120, 87);
@@ -123,8 +139,8 @@ Target host() {
 }
 
 constexpr std::pair<std::string_view, Target (*)()> kTargets[] = {
-    {"a100", a100}, {"h100", h100},       {"h200", h200}, {"b100", b100},
-    {"b200", b200}, {"rtx5090", rtx5090}, {"host", host}};
+    {"a100", a100}, {"h100", h100},       {"h200", h200},       {"b100", b100},
+    {"b200", b200}, {"rtx4090", rtx4090}, {"rtx5090", rtx5090}, {"host", host}};
 
 }  // namespace
 

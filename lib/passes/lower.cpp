@@ -5,8 +5,10 @@
 namespace fuse {
 
 Program lower(const Graph &graph, const Target &target, const LowerOptions &options) {
-  Graph canonical = canonicalize(graph, options.strict);
+  Graph strict = canonicalize(graph, true);
+  Graph canonical = options.strict ? strict.clone() : loosen(strict);
   Plan planned = plan(canonical, target, options);
+  planned.unfused = unfused_totals(strict, target, options);
   if (dumps("plan")) dump("plan", graph.name(), to_string(planned, canonical));
   return schedule(canonical, planned, target, options);
 }

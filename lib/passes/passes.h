@@ -24,6 +24,7 @@ struct LowerOptions {
   bool batch_invariant = false;                // mapping of reduced dims ignores parallel extents
   std::vector<ArgumentClass> inputs, outputs;  // missing entries: contiguous, 16-byte aligned
   Bindings sizes;                              // expected sizes of symbols, for the cost model
+  PlanOverrides overrides;
 };
 
 /// Keeps what outputs and opaque ops reach.
@@ -47,6 +48,10 @@ Graph relax(const Graph &graph);
 
 /// Partitions the graph into kernels by predicted time.
 Plan plan(const Graph &graph, const Target &target, const LowerOptions &options);
+
+/// What the graph costs with one kernel for each operation. Of the strict canonical graph that is
+/// what a framework without fusion does.
+PlanTotals unfused_totals(const Graph &graph, const Target &target, const LowerOptions &options);
 
 /// Lays the planned kernels on the machine: layouts, residency, offsets, workspace.
 Program schedule(const Graph &graph, const Plan &plan, const Target &target,
@@ -78,6 +83,9 @@ Graph run_passes(const Graph &graph, std::span<const std::string_view> names,
 /// What every graph goes through before it is planned: the canonical form, in f32 along chains of
 /// 16-bit arithmetic unless strict.
 Graph canonicalize(const Graph &graph, bool strict = false, const PassListener &listener = {});
+
+/// The part of it that strict leaves out, on the strict canonical graph.
+Graph loosen(const Graph &canonical, const PassListener &listener = {});
 
 /// The whole road: canonicalise, widen unless strict, plan, schedule.
 Program lower(const Graph &graph, const Target &target, const LowerOptions &options);

@@ -70,10 +70,13 @@ Graph run_passes(const Graph &graph, std::span<const std::string_view> names,
 Graph canonicalize(const Graph &graph, bool strict, const PassListener &listener) {
   // Dead readers would hide chains.
   Graph result = settle(run_named("eliminate_dead", graph, listener), listener);
-  if (strict) return result;
+  return strict ? std::move(result) : loosen(result, listener);
+}
+
+Graph loosen(const Graph &canonical, const PassListener &listener) {
   // Once, on canonical chains; its casts and products settle again.
-  result = settle(run_named("widen", result, listener), listener);
-  return settle(run_named("relax", result, listener), listener);
+  Graph wide = settle(run_named("widen", canonical, listener), listener);
+  return settle(run_named("relax", wide, listener), listener);
 }
 
 }  // namespace fuse

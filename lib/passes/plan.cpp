@@ -1,6 +1,7 @@
 // The planner: value graph, greedy contraction, recomputation, and the Plan with its reasons.
 #include "ir/format.h"
 #include "passes/plan_merge.h"
+#include "passes/plan_overrides.h"
 #include "passes/plan_recompute.h"
 
 #include <algorithm>
@@ -41,8 +42,10 @@ class Writer {
   GroupId merged_group(std::uint32_t group) const;
   void explain_boundary(std::uint32_t a, std::uint32_t b);
   void explain_stores(const std::vector<RecomputeChoice> &choices);
-  void decide(std::string about, std::string chosen, std::string why, double gain = 0) {
-    plan_.decisions.push_back({std::move(about), std::move(chosen), std::move(why), gain});
+  void decide(std::string about, std::string chosen, std::string why, std::string rejected = {},
+              double gain = 0) {
+    plan_.decisions.push_back(
+        {std::move(about), std::move(chosen), std::move(why), gain, std::move(rejected)});
   }
 
   const GraphData &g_;
@@ -53,11 +56,6 @@ class Writer {
   std::vector<std::string> name_;  // by group; empty for opaque ops and for what vanished
   Plan plan_;
 };
-
-std::string label(const GraphData &graph, NodeId node) {
-  auto it = graph.names.find(node);
-  return "%" + (it != graph.names.end() ? it->second : std::to_string(node));
-}
 
 void Writer::add_step(std::uint32_t group) {
   const auto &members = groups_.members[group];
@@ -115,6 +113,10 @@ PlannedKernel Writer::make_kernel(std::uint32_t group) {
   kernel.name = name_[group];
   kernel.seconds = e.cost.seconds;
   kernel.bound = to_string(e.cost.bound);
+  kernel.bytes = e.cost.bytes;
+  for (std::size_t i = 0; i < kNumPipes; ++i)
+    kernel.pipes.push_back(
+        {std::string(to_string(static_cast<Pipe>(i))), kMicro * e.cost.pipe_seconds[i]});
   return kernel;
 }
 
@@ -125,9 +127,9 @@ void Writer::explain_kernel(std::uint32_t group) {
   for (PlanId v : members) alone += evaluator_.evaluate({{v}}).cost.seconds;
   double gain = alone - groups_.seconds[group];
   std::string why;
-  append(why, "one kernel for each of its {} operations would take {:.1f} us", members.size(),
-         alone * kMicro);
-  decide("kernel " + name_[group], "one kernel", std::move(why), gain);
+  append(why, "a kernel for each operation would take {:.1f} us", alone * kMicro);
+  decide("kernel " + name_[group], "one kernel", std::move(why),
+         std::to_string(members.size()) + " kernels", gain);
 }
 
 void Writer::explain_boundaries() {
@@ -163,7 +165,7 @@ void Writer::explain_boundary(std::uint32_t a, std::uint32_t b) {
   std::string why;
   append(why, "one kernel would take {:.1f} us, bound by {}", merged.cost.seconds * kMicro,
          to_string(merged.cost.bound));
-  decide(about, "two kernels", std::move(why), gain);
+  decide(about, "two kernels", std::move(why), "one kernel", gain);
 }
 
 void Writer::explain_stores(const std::vector<RecomputeChoice> &choices) {
@@ -172,35 +174,65 @@ void Writer::explain_stores(const std::vector<RecomputeChoice> &choices) {
   for (PlanId v = 0; v < p_.values.size(); ++v) {
     if (!p_.is_computed(v)) continue;
     const PlanValue &value = p_.values[v];
-    std::string about = "store " + label(g_, value.node);
+    std::string about = "store %" + value_label(g_, value.node);
     const RecomputeChoice *choice = by_value[v];
     bool stored = groups_.is_stored(p_, v);
     if (choice && choice->recomputed) {
       std::string why;
-      append(why, "storing its {:.0f} bytes and reading them back would take longer", value.bytes);
-      decide(about, "recomputed", std::move(why), choice->gain_seconds);
+      append(why, "its {:.0f} bytes would be written and read back", value.bytes);
+      if (value.recompute) why = "asked for; " + why;
+      decide(about, "recomputed", std::move(why), "stored", choice->gain_seconds);
     } else if (stored && value.must_store) {
       decide(about, "stored", "an output, an operand of an opaque operation, or marked to be kept");
     } else if (stored && choice) {
       std::string why =
           choice->why.empty() ? "its readers would take longer to compute it again" : choice->why;
-      decide(about, "stored", std::move(why), choice->gain_seconds);
+      bool possible = choice->why.empty();
+      decide(about, "stored", std::move(why), possible ? "recomputed" : "", choice->gain_seconds);
     } else if (stored) {
       decide(about, "stored", "another kernel reads it, and reductions are not computed twice");
     }
   }
 }
 
+void require_what_was_asked(const GraphData &graph, const PlanGraph &values,
+                            const std::vector<RecomputeChoice> &choices) {
+  for (const RecomputeChoice &choice : choices) {
+    const PlanValue &value = values.values[choice.value];
+    if (value.recompute && !choice.recomputed)
+      fail(ErrorCode::InvalidArgument, "%{} cannot be recomputed: {}",
+           value_label(graph, value.node), choice.why);
+  }
+}
+
 }  // namespace
+
+PlanTotals unfused_totals(const Graph &graph, const Target &target, const LowerOptions &options) {
+  PlanGraph values = build_plan_graph(graph.data(), options);
+  GroupEvaluator evaluator(values, target);
+  PlanTotals totals;
+  for (PlanId v = 0; v < values.values.size(); ++v) {
+    if (!values.is_computed(v)) continue;
+    Cost alone = evaluator.evaluate({{v}}).cost;
+    ++totals.kernels;
+    totals.bytes += alone.bytes;
+    totals.predicted_us += kMicro * alone.seconds;
+  }
+  return totals;
+}
 
 Plan plan(const Graph &graph, const Target &target, const LowerOptions &options) {
   PlanGraph values = build_plan_graph(graph.data(), options);
+  apply_overrides(graph.data(), options.overrides, values);
   GroupEvaluator evaluator(values, target);
   GroupOrder order(values);
   partition(values, evaluator, order);
   PlanGroups groups(values, order);
   std::vector<RecomputeChoice> choices = choose_recomputation(values, evaluator, groups);
-  return Writer(graph, values, evaluator, order, groups).write(choices);
+  require_what_was_asked(graph.data(), values, choices);
+  Plan plan = Writer(graph, values, evaluator, order, groups).write(choices);
+  plan.sizes = expected_sizes(graph.data(), options.sizes);
+  return plan;
 }
 
 }  // namespace fuse

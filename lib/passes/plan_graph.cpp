@@ -96,13 +96,15 @@ void PlanGraphBuilder::add_edge(PlanId user, NodeId operand, const AtomList &cha
   ++p_.values[user].num_edges;
 }
 
-/// An input that is itself an output is copied by a kernel.
+/// What no kernel computes is copied to outputs by one: an input, and an opaque result that more
+/// than one output shows; its operation writes the first.
 void PlanGraphBuilder::add_copies() {
-  std::vector<bool> copied(g_.size());
+  std::vector<int> shown(g_.size());  // by outputs
   for (const Output &o : g_.outputs) {
     NodeId root = memory_root(g_, o.node);
-    if (g_.node(root).op != Op::Input || copied[root]) continue;
-    copied[root] = true;
+    Op op = g_.node(root).op;
+    bool is_opaque = op == Op::Extern || op == Op::ExternResult;
+    if ((op != Op::Input && !is_opaque) || ++shown[root] != (is_opaque ? 2 : 1)) continue;
     ValueMap source = maps_[root];
     PlanId input = p_.value_of[root];
     add_value(root, ValueKind::Pointwise, source.axes);

@@ -36,7 +36,8 @@ struct PlanValue {
   ValueKind kind = ValueKind::Pointwise;
   bool must_store = false;  // an output, an operand of an opaque op, or marked to be kept
   bool inner = false;       // Reduction: folds the innermost axis of its operand
-  bool is_copy = false;     // an input that is an output
+  bool is_copy = false;     // of an input or an opaque result to outputs
+  bool recompute = false;   // its readers shall compute it, whatever that costs
   DomainId domain = 0;      // iterated over; a reduction's includes what it folds
   DomainId folded = 0;      // Reduction: the atoms folded
   double elements = 0;      // iterations
@@ -57,7 +58,8 @@ struct PlanGraph {
   std::vector<PlanEdge> edge_pool;
   std::vector<PlanId> user_pool;
   std::vector<AtomSet> domains;
-  std::vector<PlanId> value_of;  // by node; kNoPlan for views, constants and dead nodes
+  std::vector<PlanId> value_of;            // by node; kNoPlan for views, constants and dead nodes
+  std::vector<std::vector<PlanId>> apart;  // one kernel computes one value of a set at most
   std::size_t num_symbols = 0;
 
   std::span<const PlanEdge> edges(PlanId v) const {

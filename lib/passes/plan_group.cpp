@@ -56,6 +56,7 @@ std::string_view describe(Reject reject) {
     case Reject::MixedReductions: return "they reduce over different dims";
     case Reject::Statements: return "together they exceed 4096 statements";
     case Reject::Parameters: return "together they exceed the parameter space";
+    case Reject::Apart: return "they were asked to be apart";
   }
   return "";
 }
@@ -80,6 +81,10 @@ Evaluation GroupEvaluator::evaluate(std::span<const PlanId> values, const Writes
   }
   Features f;
   Evaluation result;
+  if (joins_values_apart()) {
+    result.reject = Reject::Apart;
+    return result;
+  }
   find_writes(values, writes, f);
   result.reject = find_space(values, f);
   if (result.legal()) result.reject = find_reductions(values, f);
@@ -98,6 +103,12 @@ Evaluation GroupEvaluator::evaluate(std::span<const PlanId> values, const Writes
   result.num_writes = f.writes;
   result.cost = predict(lay_out(f), target_);
   return result;
+}
+
+bool GroupEvaluator::joins_values_apart() const {
+  return std::any_of(p_.apart.begin(), p_.apart.end(), [&](const std::vector<PlanId> &set) {
+    return std::count_if(set.begin(), set.end(), [&](PlanId v) { return is_member(v); }) > 1;
+  });
 }
 
 void GroupEvaluator::find_writes(std::span<const PlanId> values, const Writes &writes,

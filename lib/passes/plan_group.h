@@ -20,6 +20,7 @@ enum class Reject : std::uint8_t {
   MixedReductions,  // reductions over different dims
   Statements,       // more statements than compilers handle in linear time
   Parameters,       // more arguments than the machine passes
+  Apart,            // values that shall not share a kernel
 };
 std::string_view describe(Reject reject);
 
@@ -69,6 +70,7 @@ class GroupEvaluator {
   struct Features;
 
   bool is_member(PlanId v) const { return stamp_[v] == epoch_; }
+  bool joins_values_apart() const;
   void find_writes(std::span<const PlanId> values, const Writes &writes, Features &f);
   Reject find_space(std::span<const PlanId> values, Features &f);
   Reject count_maps(std::span<const PlanId> values, Features &f);

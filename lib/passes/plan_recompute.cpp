@@ -108,12 +108,14 @@ RecomputeChoice Recompute::try_value(PlanId v) {
   for (std::uint32_t reader : readers) {
     Copy copy{reader, {}};
     bool small = find_cone(v, reader, copy.cone);
-    if (!small || (readers.size() > kMaxReaders && copy.cone.size() > kSmallCone))
+    bool asked = p_.values[v].recompute;
+    if (!small || (!asked && readers.size() > kMaxReaders && copy.cone.size() > kSmallCone))
       return {v, false, 0, "too much would be computed again"};
     for (PlanId x : copy.cone) added += p_.values[x].cost.statements;
     copies.push_back(std::move(copy));
   }
-  if (added > budget_) return {v, false, 0, "the program would exceed twice its statements"};
+  if (added > budget_ && !p_.values[v].recompute)
+    return {v, false, 0, "the program would exceed twice its statements"};
 
   Saved before = save(v, copies);
   apply(v, copies);
@@ -126,7 +128,8 @@ RecomputeChoice Recompute::try_value(PlanId v) {
     old_seconds += state.second;
     new_seconds += priced[g];
   }
-  if (legal && new_seconds < old_seconds - kMinGainSeconds) {
+  bool wins = new_seconds < old_seconds - kMinGainSeconds || p_.values[v].recompute;
+  if (legal && wins) {
     for (const auto &[g, seconds] : priced) groups_.seconds[g] = seconds;
     budget_ -= added;
     return {v, true, old_seconds - new_seconds, {}};

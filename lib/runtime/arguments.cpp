@@ -113,8 +113,30 @@ std::uint64_t scalar_bits(const Argument &argument, const Arg &given) {
   return static_cast<std::uint64_t>(value);
 }
 
+std::optional<std::vector<std::int64_t>> strides_of_reshape(
+    const std::vector<std::int64_t> &extents, const std::vector<std::int64_t> &strides,
+    const std::vector<std::int64_t> &shape) {
+  std::vector<std::int64_t> result(shape.size(), 0);
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return result;
+  // From the innermost axes outwards: axes that steps of one stride walk through make a run, and
+  // the new axes share runs out.
+  std::size_t next = shape.size();
+  for (std::size_t d = extents.size(); d-- > 0;) {
+    if (extents[d] == 1) continue;
+    std::int64_t stride = strides[d], run = extents[d];
+    while (d > 0 && (extents[d - 1] == 1 || strides[d - 1] == stride * run)) run *= extents[--d];
+    for (std::int64_t left = run; left > 1;) {
+      std::int64_t extent = shape[--next];
+      if (left % extent != 0) return {};
+      result[next] = stride * (run / left);
+      left /= extent;
+    }
+  }
+  return result;
+}
+
 void check_overlap(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs,
-                   const ArgumentFacts *facts) {
+                   const std::vector<SharedMemory> &in_place, const ArgumentFacts *facts) {
   const std::size_t count = inputs.size() + outputs.size();
   auto name = [&](std::size_t i) {
     return i < inputs.size() ? inputs[i].name : outputs[i - inputs.size()].name;
@@ -123,7 +145,13 @@ void check_overlap(const std::vector<Argument> &inputs, const std::vector<Argume
   std::size_t used = 0;
   for (std::size_t i = 0; i < count; ++i) {
     auto begin = reinterpret_cast<std::uintptr_t>(facts[i].data);
-    if (facts[i].bytes > 0)
+    // The output's span stands for both of a pair.
+    bool is_shared = std::any_of(in_place.begin(), in_place.end(), [&](const SharedMemory &pair) {
+      const ArgumentFacts &output = facts[inputs.size() + pair.output];
+      return pair.input == i && facts[i].data == output.data && !facts[i].kind.strided &&
+             !output.kind.strided;
+    });
+    if (facts[i].bytes > 0 && !is_shared)
       spans[used++] = {begin, begin + static_cast<std::uintptr_t>(facts[i].bytes), i,
                        i >= inputs.size()};
   }

@@ -3,10 +3,13 @@
 
 #include "ir/program.h"
 #include "passes/passes.h"
+#include "runtime/in_place.h"
 
 #include <fuse/executable.h>
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace fuse {
 
@@ -33,9 +36,14 @@ Arg scalar_argument(const Literal &value);
 /// integer dtype does not take the value.
 std::uint64_t scalar_bits(const Argument &argument, const Arg &given);
 
-/// Throws InvalidArgument where an output shares memory with another argument. Of strided tensors
-/// the first element is looked at: they may interleave.
+/// Strides of the same elements in another shape; none where no strides give them in that order.
+std::optional<std::vector<std::int64_t>> strides_of_reshape(
+    const std::vector<std::int64_t> &extents, const std::vector<std::int64_t> &strides,
+    const std::vector<std::int64_t> &shape);
+
+/// Throws InvalidArgument where an output shares memory with another argument, but for a declared
+/// pair at one address. Of strided tensors the first element is looked at: they may interleave.
 void check_overlap(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs,
-                   const ArgumentFacts *facts);
+                   const std::vector<SharedMemory> &in_place, const ArgumentFacts *facts);
 
 }  // namespace fuse

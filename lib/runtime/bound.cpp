@@ -2,6 +2,7 @@
 #include "runtime/bound.h"
 
 #include "ir/format.h"
+#include "runtime/arguments.h"
 #include "runtime/scratch.h"
 
 #include <climits>
@@ -14,10 +15,6 @@ namespace {
 
 std::int64_t round_up(std::int64_t bytes) {
   return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-}
-
-TensorView view_of(const Shape &shape, const Bindings &sizes) {
-  return tensor(nullptr, fuse::evaluate(shape, sizes));
 }
 
 void launch_on_gpu(CUfunction function, const Kernel &kernel, std::uint64_t grid,
@@ -108,9 +105,30 @@ BoundLaunch::BoundExtern BoundLaunch::bind_extern(const Step &step) const {
   BoundExtern bound;
   for (std::size_t i = 0; i < step.bindings.size(); ++i) {
     bound.parameters.push_back(parameter(step.bindings[i]));
-    bound.views.push_back(view_of(step.shapes[i], sizes_));
+    bound.views.push_back(extern_view(step, i));
   }
   return bound;
+}
+
+/// An operand or result of an opaque operation: a strided argument as it lies, in the shape that
+/// the operation takes.
+TensorView BoundLaunch::extern_view(const Step &step, std::size_t operand) const {
+  const Program &program = variant_->program();
+  std::vector<std::int64_t> shape = fuse::evaluate(step.shapes[operand], sizes_);
+  auto [kind, index] = step.bindings[operand];
+  if (kind == Binding::Kind::Workspace) return tensor(nullptr, shape);
+  const Argument &argument =
+      kind == Binding::Kind::Input ? program.inputs[index] : program.outputs[index];
+  if (!argument.strided) return tensor(nullptr, shape);
+  std::vector<std::int64_t> extents = fuse::evaluate(argument.shape, sizes_), strides;
+  for (std::size_t d = 0; d < extents.size(); ++d)
+    strides.push_back(sizes_.at(fmt::format("{}.stride{}", argument.name, d)));
+  std::optional<std::vector<std::int64_t>> result = strides_of_reshape(extents, strides, shape);
+  if (!result)
+    fail(ErrorCode::Unsupported,
+         "{} is strided and extern \"{}\" takes it in another shape: make it contiguous",
+         argument.name, step.extern_name);
+  return tensor(nullptr, shape, *result);
 }
 
 std::uint64_t BoundLaunch::grid(std::size_t kernel) const {

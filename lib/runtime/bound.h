@@ -55,6 +55,7 @@ class BoundLaunch {
   Parameter parameter(const Binding &binding) const;
   BoundKernel bind_kernel(const Step &step);
   BoundExtern bind_extern(const Step &step) const;
+  TensorView extern_view(const Step &step, std::size_t operand) const;
   void lay_out_workspace();
   std::int64_t evaluate(const Index &index) const;
   void run_kernel(const BoundKernel &bound, CUstream_st *stream, const void *const *arguments,

@@ -21,6 +21,7 @@ struct fuse_executable {
   std::vector<fuse::ArgumentInfo> arguments;  // inputs, then outputs
   std::size_t num_inputs;
   std::string explained;
+  std::vector<fuse::KernelReport> reports;
 };
 struct fuse_launcher {
   fuse::Launcher launcher;
@@ -76,6 +77,11 @@ fuse_status guarded(Function &&function) noexcept {
 
 void require(const void *pointer, const char *name) {
   if (!pointer) fuse::fail(ErrorCode::InvalidArgument, "{} is null", name);
+}
+
+void require_below(size_t index, size_t count, const char *what) {
+  if (index >= count)
+    fuse::fail(ErrorCode::InvalidArgument, "{} {} of {} does not exist", what, index, count);
 }
 
 fuse::Dims dims_of(const int64_t *dims, size_t count) {
@@ -166,7 +172,7 @@ fuse_status fuse_compile(const fuse_graph *graph, const fuse_compile_options *op
     std::size_t num_inputs = arguments.size();
     for (fuse::ArgumentInfo &output : compiled.outputs()) arguments.push_back(std::move(output));
     *executable =
-        new fuse_executable{std::move(compiled), std::move(arguments), num_inputs, std::string()};
+        new fuse_executable{std::move(compiled), std::move(arguments), num_inputs, {}, {}};
   });
 }
 
@@ -215,6 +221,50 @@ size_t fuse_num_inputs(const fuse_executable *executable) {
 
 size_t fuse_num_outputs(const fuse_executable *executable) {
   return executable ? executable->arguments.size() - executable->num_inputs : 0;
+}
+
+fuse_status fuse_argument_info(const fuse_executable *executable, size_t index,
+                               fuse_argument *argument) {
+  return guarded([&] {
+    require(executable, "executable");
+    require(argument, "argument");
+    require_below(index, executable->arguments.size(), "argument");
+    const fuse::ArgumentInfo &info = executable->arguments[index];
+    *argument = {info.name.c_str(), fuse::to_string(info.dtype).data(),
+                 static_cast<int>(info.shape.size()), info.is_scalar,
+                 static_cast<size_t>(info.alignment)};
+  });
+}
+
+fuse_status fuse_output_shape(const fuse_executable *executable, size_t output, const int64_t *dims,
+                              size_t num_dims, int64_t *shape, int *rank) {
+  return guarded([&] {
+    require(executable, "executable");
+    require(shape, "shape");
+    require(rank, "rank");
+    auto shapes = executable->executable.output_shapes(dims_of(dims, num_dims));
+    require_below(output, shapes.size(), "output");
+    std::copy(shapes[output].begin(), shapes[output].end(), shape);
+    *rank = static_cast<int>(shapes[output].size());
+  });
+}
+
+size_t fuse_num_kernels(const fuse_executable *executable) {
+  return executable ? executable->executable.overview().fused.kernels : 0;
+}
+
+fuse_status fuse_kernel(fuse_executable *executable, size_t index, const int64_t *dims,
+                        size_t num_dims, fuse_kernel_info *kernel) {
+  return guarded([&] {
+    require(executable, "executable");
+    require(kernel, "kernel");
+    executable->reports = executable->executable.kernels(dims_of(dims, num_dims));
+    require_below(index, executable->reports.size(), "kernel");
+    const fuse::KernelReport &r = executable->reports[index];
+    *kernel = {r.name.c_str(), r.predicted_us, r.bound.c_str(), r.bytes,
+               r.grid,         r.threads,      r.registers,     r.spills,
+               r.text.c_str(), r.llvm.c_str(), r.ptx.c_str()};
+  });
 }
 
 fuse_status fuse_workspace_bytes(const fuse_executable *executable, const int64_t *dims,

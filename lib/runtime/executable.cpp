@@ -129,6 +129,16 @@ std::size_t Executable::workspace_bytes(const Dims &dims) const {
   return static_cast<std::size_t>(impl_->inspect(dims)->workspace_size().total());
 }
 
+std::vector<InPlacePair> Executable::in_place_pairs() const {
+  const Program &program = impl_->first_variant().program();
+  std::vector<InPlacePair> pairs;
+  for (std::size_t i = 0; i < program.inputs.size(); ++i)
+    for (std::size_t o = 0; o < program.outputs.size(); ++o)
+      if (!obstacle_to_sharing(program, {i, o}))
+        pairs.push_back({program.inputs[i].name, program.outputs[o].name});
+  return pairs;
+}
+
 std::string_view Executable::executor() const {
   switch (impl_->executor()) {
     case Executor::Gpu: return "gpu";

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 FUSE_BEGIN_NAMESPACE
 
@@ -20,6 +21,7 @@ ExecutableImpl::ExecutableImpl(Interface interface, Lower lower, const CompileOp
       target_(std::move(target)),
       executor_(executor),
       solver_(interface_.inputs, interface_.outputs, interface_.symbols),
+      in_place_(resolve_in_place()),
       variants_([this](const VariantClass &arguments, const Bindings &sizes) {
         return build(arguments, sizes);
       }),
@@ -29,6 +31,26 @@ ExecutableImpl::ExecutableImpl(Interface interface, Lower lower, const CompileOp
   Context context = context_of(nullptr, options_.device);
   ContextScope scope(context.handle);
   first_->functions(context);
+}
+
+std::vector<SharedMemory> ExecutableImpl::resolve_in_place() const {
+  std::set<std::string> seen;
+  auto find = [&](const std::vector<Argument> &arguments, const std::string &name,
+                  const char *kind) {
+    auto it = std::find_if(arguments.begin(), arguments.end(),
+                           [&](const Argument &a) { return a.name == name; });
+    if (it == arguments.end())
+      fail(ErrorCode::InvalidArgument, "in_place: {} has no {} named '{}'", interface_.name, kind,
+           name);
+    if (!seen.insert(name).second)
+      fail(ErrorCode::InvalidArgument, "in_place: {} stands in two pairs", name);
+    return static_cast<std::size_t>(it - arguments.begin());
+  };
+  std::vector<SharedMemory> pairs;
+  for (const auto &[input, output] : options_.in_place)
+    pairs.push_back(
+        {find(interface_.inputs, input, "input"), find(interface_.outputs, output, "output")});
+  return pairs;
 }
 
 VariantClass ExecutableImpl::default_class() const {
@@ -48,10 +70,12 @@ std::shared_ptr<const Variant> ExecutableImpl::build(const VariantClass &argumen
   options.inputs.assign(arguments.begin(), outputs);
   options.outputs.assign(outputs, arguments.end());
   options.sizes = sizes;
+  options.overrides = options_.overrides;
   Lowered lowered = [&] {
     std::lock_guard lock(lower_mutex_);
     return lower_(options);
   }();
+  share_memory(lowered.program, in_place_);
   return std::make_shared<const Variant>(std::move(lowered), arguments, target_, executor_);
 }
 
@@ -172,7 +196,7 @@ void ExecutableImpl::launch(CUstream_st *stream, const Arg *arguments, std::size
     scalars[i] = scalar_bits(argument(i), arguments[i]);
     addresses[i] = &scalars[i];
   }
-  check_overlap(interface_.inputs, interface_.outputs, facts.data());
+  check_overlap(interface_.inputs, interface_.outputs, in_place_, facts.data());
   if (executor_ == Executor::Host)
     return run(*find_or_bind(facts.data(), values.data(), {}), stream, addresses.data(), options);
   Context context = context_of(stream, options.device);
@@ -232,7 +256,8 @@ void ExecutableImpl::run(const BoundLaunch &bound, CUstream_st *stream,
     return bound.run(stream, arguments, workspaces_.acquire(bound.context(), stream, size),
                      options.run_extern);
   // The call ends when the work does, so its memory need not outlive it.
-  DeviceBuffer buffer = DeviceBuffer::host(static_cast<std::size_t>(size.total()));
+  DeviceBuffer buffer =
+      DeviceBuffer::host(static_cast<std::size_t>(size.total()), options_.allocator);
   Workspace own{buffer.data(), buffer.size(), false};
   bound.run(stream, arguments, use_workspace(own, size, stream, on_host), options.run_extern);
 }

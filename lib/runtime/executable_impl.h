@@ -3,6 +3,7 @@
 
 #include "runtime/arguments.h"
 #include "runtime/bound.h"
+#include "runtime/in_place.h"
 #include "runtime/plan_cache.h"
 #include "runtime/sizes.h"
 #include "runtime/variant_set.h"
@@ -61,6 +62,8 @@ class ExecutableImpl {
  private:
   static constexpr std::size_t kSlots = 64;
 
+  std::vector<SharedMemory> resolve_in_place() const;
+
   std::shared_ptr<const Variant> build(const VariantClass &arguments, const Bindings &sizes) const;
   VariantClass default_class() const;
   std::string reason_for(const VariantClass &arguments) const;
@@ -84,6 +87,7 @@ class ExecutableImpl {
   Target target_;
   Executor executor_;
   SizeSolver solver_;
+  std::vector<SharedMemory> in_place_;
   mutable std::mutex lower_mutex_;  // a Graph is read by one thread at a time
   mutable VariantSet variants_;
   std::shared_ptr<const Variant> first_;

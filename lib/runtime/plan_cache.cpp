@@ -5,6 +5,7 @@
 #include "ir/format.h"
 #include "ir/log.h"
 #include "ir/program_text.h"
+#include "ir/target_text.h"
 #include "runtime/build_id.h"
 
 namespace fuse {
@@ -23,28 +24,6 @@ std::string numbered_text(const Graph &graph) {
   return text;
 }
 
-// The bindings below name every field: a new one does not compile before it is in the key.
-
-std::string text_of(const Target &target) {
-  const auto &[name, sm, ptx, measured, num_sms, clock_hz, hbm_bytes, l2_bytes, l2_capacity,
-               launch_seconds, fma_per_clock, f64_per_clock, int_per_clock, mufu_per_clock,
-               lsu_per_clock, issue_per_clock, max_threads_per_sm, max_blocks_per_sm,
-               max_threads_per_block, registers_per_sm, max_registers, shared_per_sm,
-               shared_per_block, max_cluster, parameter_bytes, block_latency_seconds,
-               barrier_seconds, cluster_seconds] = target;
-  std::string text = fmt::format("target {} sm_{} ptx {} {}", name, sm, ptx, measured);
-  for (double number : {clock_hz, hbm_bytes, l2_bytes, launch_seconds, fma_per_clock, f64_per_clock,
-                        int_per_clock, mufu_per_clock, lsu_per_clock, issue_per_clock,
-                        block_latency_seconds, barrier_seconds, cluster_seconds})
-    append(text, " {}", number);
-  for (std::int64_t number : std::initializer_list<std::int64_t>{
-           num_sms, l2_capacity, max_threads_per_sm, max_blocks_per_sm, max_threads_per_block,
-           registers_per_sm, max_registers, shared_per_sm, shared_per_block, max_cluster,
-           parameter_bytes})
-    append(text, " {}", number);
-  return text + "\n";
-}
-
 std::string text_of(const std::vector<ArgumentClass> &classes) {
   std::string text;
   for (const auto &[strided, alignment] : classes)
@@ -52,11 +31,21 @@ std::string text_of(const std::vector<ArgumentClass> &classes) {
   return text;
 }
 
+// The bindings name every field: a new one does not compile before it is in the key.
 std::string text_of(const LowerOptions &options) {
-  const auto &[strict, batch_invariant, inputs, outputs, sizes] = options;
+  const auto &[strict, batch_invariant, inputs, outputs, sizes, overrides] = options;
   std::string text = fmt::format("strict {} batch_invariant {}\n", strict, batch_invariant);
   append(text, "inputs{}\noutputs{}\nsizes", text_of(inputs), text_of(outputs));
   for (const auto &[name, size] : sizes) append(text, " {}={}", name, size);
+  const auto &[keep, recompute, no_fuse] = overrides;
+  text += "\nkeep";
+  for (const std::string &label : keep) text += " " + label;
+  text += "\nrecompute";
+  for (const std::string &label : recompute) text += " " + label;
+  for (const std::vector<std::string> &set : no_fuse) {
+    text += "\napart";
+    for (const std::string &label : set) text += " " + label;
+  }
   return text + "\n";
 }
 
@@ -77,7 +66,7 @@ std::optional<Program> read(DiskCache &cache, const std::string &key) {
 std::string plan_key(const Graph &graph, const Target &target, const LowerOptions &options) {
   std::string key = "plan " + library_build() + "\nwithout";
   for (const std::string &pass : environment().disable) key += " " + pass;
-  return key + "\n" + text_of(target) + text_of(options) + numbered_text(graph);
+  return key + "\ntarget\n" + to_string(target) + text_of(options) + numbered_text(graph);
 }
 
 Lowered lower_cached(const Graph &graph, const Target &target, const LowerOptions &options,

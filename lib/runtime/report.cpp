@@ -4,6 +4,8 @@
 #include "runtime/executable_impl.h"
 #include "runtime/worker.h"
 
+#include <algorithm>
+
 FUSE_BEGIN_NAMESPACE
 
 namespace {
@@ -48,20 +50,75 @@ std::string signature(const std::vector<Argument> &arguments) {
   return text;
 }
 
-std::string summary_of(const ExecutableImpl &impl, const BoundLaunch &bound) {
+std::string sizes_text(const Bindings &sizes) {
+  std::string text;
+  for (const auto &[symbol, size] : sizes)
+    append(text, "{}{} = {}", text.empty() ? "" : ", ", symbol, size);
+  return text;
+}
+
+std::string machine(const Target &target) {
+  return fmt::format("target {} (sm_{}, copy {:.2f} TB/s{})", target.name, target.sm,
+                     1e-12 * target.hbm_bytes, target.measured ? " measured" : ", estimated");
+}
+
+std::string totals(std::string_view what, const PlanTotals &totals) {
+  return fmt::format("  {:<22} {:>7} {:>12.3f} {:>12.1f}", what, totals.kernels,
+                     1e-6 * totals.bytes, totals.predicted_us);
+}
+
+std::string comparison(const PlanOverview &overview, const Target &target) {
+  const auto &[unfused, fused, sizes] = overview;
+  std::string text = fmt::format("  {:<22} {:>7} {:>12} {:>12} {:>9} {:>8}\n", "", "kernels",
+                                 "HBM MB", "predicted us", "of copy", "gain");
+  append(text, "{}\n{}", totals("a kernel an operation", unfused), totals("fused", fused));
+  if (fused.predicted_us > 0)
+    append(text, " {:>7.0f} % {:>6.1f} x",
+           100 * (1e6 * fused.bytes / target.hbm_bytes) / fused.predicted_us,
+           unfused.predicted_us / fused.predicted_us);
+  return text + "\n\n";
+}
+
+/// Pipes that take a tenth of the kernel's time at least, busiest first.
+std::string busy_pipes(const PlannedKernel &kernel) {
+  std::vector<PipeTime> pipes = kernel.pipes;
+  std::stable_sort(pipes.begin(), pipes.end(),
+                   [](const PipeTime &a, const PipeTime &b) { return a.us > b.us; });
+  std::string text;
+  for (const PipeTime &t : pipes)
+    if (t.us >= 0.1 * 1e6 * kernel.seconds)
+      append(text, "{}{} {:.1f}", text.empty() ? "" : ", ", t.pipe, t.us);
+  return text;
+}
+
+std::string kernel_table(const ExecutableImpl &impl, const BoundLaunch &bound) {
   const Program &program = impl.first_variant().program();
   std::string text;
-  append(text, "{:<28} {:>9}  {:<8} {:>12} {:>10} {:>8}\n", "kernel", "time us", "bound by",
-         "bytes", "blocks", "threads");
+  append(text, "{:<24} {:>9}  {:<8} {:>10} {:>10} {:>8}  {}\n", "kernel", "time us", "bound by",
+         "MB", "blocks", "threads", "pipes alone, us");
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
     const Kernel &kernel = program.kernels[i];
-    bool planned = i < program.plan.kernels.size();
-    append(text, "{:<28} {:>9.1f}  {:<8} {:>12} {:>10} {:>8}\n", kernel.name,
-           planned ? 1e6 * program.plan.kernels[i].seconds : 0.0,
-           planned ? program.plan.kernels[i].bound : "", bytes_of(kernel, bound.sizes()),
-           bound.grid(i), kernel.threads);
+    const PlannedKernel planned =
+        i < program.plan.kernels.size() ? program.plan.kernels[i] : PlannedKernel{};
+    append(text, "{:<24} {:>9.1f}  {:<8} {:>10.3f} {:>10} {:>8}  {}\n", kernel.name,
+           1e6 * planned.seconds, planned.bound,
+           1e-6 * static_cast<double>(bytes_of(kernel, bound.sizes())), bound.grid(i),
+           kernel.threads, busy_pipes(planned));
   }
-  return text;
+  return text + "\n";
+}
+
+std::string decision_table(const std::vector<Decision> &decisions) {
+  if (decisions.empty()) return "";
+  std::string text;
+  append(text, "{:<24} {:<14} {:<18} {:>12}  {}\n", "decision", "chosen", "best rejected", "costs",
+         "because");
+  for (const Decision &d : decisions) {
+    std::string price = d.rejected.empty() ? "" : fmt::format("{:+.1f} us", 1e6 * d.gain_seconds);
+    append(text, "{:<24} {:<14} {:<18} {:>12}  {}\n", d.about, d.chosen,
+           d.rejected.empty() ? "none" : d.rejected, price, d.why);
+  }
+  return text + "\n";
 }
 
 }  // namespace
@@ -78,6 +135,7 @@ std::vector<KernelReport> Executable::kernels(const Dims &dims) const {
     if (i < program.plan.kernels.size()) {
       r.predicted_us = 1e6 * program.plan.kernels[i].seconds;
       r.bound = program.plan.kernels[i].bound;
+      r.pipes = program.plan.kernels[i].pipes;
     }
     r.bytes = bytes_of(kernel, bound->sizes());
     r.grid = bound->grid(i);
@@ -90,21 +148,30 @@ std::vector<KernelReport> Executable::kernels(const Dims &dims) const {
   return reports;
 }
 
+PlanOverview Executable::overview() const {
+  const Plan &plan = impl_->first_variant().program().plan;
+  PlanOverview overview{plan.unfused, {}, plan.sizes};
+  overview.fused.kernels = impl_->first_variant().program().kernels.size();
+  for (const PlannedKernel &kernel : plan.kernels) {
+    overview.fused.bytes += kernel.bytes;
+    overview.fused.predicted_us += 1e6 * kernel.seconds;
+  }
+  return overview;
+}
+
 std::string Executable::explain(const Dims &dims) const {
   const Interface &interface = impl_->interface();
+  auto bound = impl_->inspect(dims);
+  PlanOverview planned = overview();
   std::string text;
-  append(text, "{}   {} -> {}   target {} (sm_{}{})   executor {}\n\n", interface.name,
-         signature(interface.inputs), signature(interface.outputs), impl_->target().name,
-         impl_->target().sm, impl_->target().measured ? "" : ", estimated", executor());
-  text += summary_of(*impl_, *impl_->inspect(dims));
-  for (const Decision &d : decisions()) {
-    append(text, "\n{}: {}, because {}", d.about, d.chosen, d.why);
-    if (d.gain_seconds != 0) append(text, " ({:.1f} us)", 1e6 * d.gain_seconds);
-  }
-  if (!decisions().empty()) text += "\n";
+  append(text, "{}   {} -> {}   {}   executor {}\n", interface.name, signature(interface.inputs),
+         signature(interface.outputs), machine(impl_->target()), executor());
+  if (!planned.sizes.empty()) append(text, "predicted for {}\n", sizes_text(planned.sizes));
+  text += "\n" + comparison(planned, impl_->target()) + kernel_table(*impl_, *bound);
+  text += decision_table(decisions());
   for (const Compilation &c : compilations())
-    append(text, "\ncompiled {} kernels in {:.1f} ms: {}", c.kernels, c.milliseconds, c.reason);
-  return text + "\n";
+    append(text, "compiled {} kernels in {:.1f} ms: {}\n", c.kernels, c.milliseconds, c.reason);
+  return text;
 }
 
 FUSE_END_NAMESPACE

@@ -20,6 +20,27 @@ std::string ptx_key(const std::vector<Kernel> &kernels, const Target &target) {
   return key;
 }
 
+/// Everything that a compiled host kernel depends on.
+std::string host_key(const Kernel &kernel, const Target &target) {
+  return fmt::format("host {} cpu {} sm_{} isa {}\n{}", library_build(), host_cpu(), target.sm,
+                     target.ptx, to_string(kernel));
+}
+
+/// The kernel, from the disk cache where it has it; `from_disk` stays true only then.
+HostKernel host_kernel_of(const Kernel &kernel, const Target &target, bool &from_disk) {
+  DiskCache &cache = DiskCache::process();
+  if (cache.folder().empty()) {
+    from_disk = false;
+    return HostKernel(kernel, target);
+  }
+  std::string key = host_key(kernel, target);
+  if (std::optional<std::string> stored = cache.load(key)) return HostKernel::link(*stored);
+  from_disk = false;
+  std::string compiled = compile_host_kernel(kernel, target);
+  cache.store(key, compiled);
+  return HostKernel::link(compiled);
+}
+
 int compute_capability(const Context &context) {
   int device = device_of(context.handle), major = 0, minor = 0;
   FUSE_CUDA(cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
@@ -49,11 +70,16 @@ Variant::Variant(Lowered lowered, VariantClass arguments, const Target &target, 
     : program_(std::move(lowered.program)),
       arguments_(std::move(arguments)),
       plan_from_disk_(lowered.from_disk) {
-  if (executor == Executor::Host)
-    for (const Kernel &k : program_.kernels) host_kernels_.emplace_back(k, target);
+  if (executor == Executor::Host) compile_for_host(target);
   if (executor != Executor::Gpu || program_.kernels.empty()) return;
   ptx_ = ptx_of(program_.kernels, target, &code_from_disk_);
   dump("ptx", program_.name, ptx_);
+}
+
+void Variant::compile_for_host(const Target &target) {
+  code_from_disk_ = !program_.kernels.empty();
+  for (const Kernel &k : program_.kernels)
+    host_kernels_.push_back(host_kernel_of(k, target, code_from_disk_));
 }
 
 std::string Variant::origin() const {

@@ -46,6 +46,8 @@ class Variant {
   FunctionSettings settings(std::size_t kernel) const;
 
  private:
+  void compile_for_host(const Target &target);
+
   Program program_;
   VariantClass arguments_;
   std::string ptx_;

@@ -14,6 +14,9 @@ config.test_exec_root = os.path.join(os.environ["FUSE_BIN"], "..", "tests", "gol
 config.environment["PATH"] = os.pathsep.join(
     [os.environ["FUSE_BIN"], os.environ["LLVM_TOOLS"], config.environment["PATH"]])
 config.environment["FUSE_CACHE_DIR"] = ""
+config.substitutions.append(("%fuse-opt", os.path.join(os.environ["FUSE_BIN"], "fuse-opt")))
+# Debian's, which has its NumPy.
+config.substitutions.append(("%python", "/usr/bin/python3"))
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

@@ -86,8 +86,9 @@ TEST(Arguments, ScalarsThatDoNotFitAreRefused) {
 
 TEST(Arguments, OutputsMayNotOverlapAnything) {
   std::vector<Argument> inputs = {argument("a"), argument("b")}, outputs = {argument("y")};
+  std::vector<SharedMemory> in_place;
   auto check = [&](std::vector<ArgumentFacts> facts) {
-    check_overlap(inputs, outputs, facts.data());
+    check_overlap(inputs, outputs, in_place, facts.data());
   };
   EXPECT_NO_THROW(check({span(100, 50), span(100, 50), span(150, 50)}));  // inputs may be one
   EXPECT_NO_THROW(check({span(100, 50), span(200, 0), span(200, 50)}));   // empty
@@ -101,4 +102,26 @@ TEST(Arguments, OutputsMayNotOverlapAnything) {
   EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
                      [&] { check({span(100, 8), span(210, 50), span(200, 20)}); }),
             "b and y overlap in memory: outputs need memory of their own");
+  // A declared pair may be one block of memory, not two that overlap.
+  in_place = {{0, 0}};
+  EXPECT_NO_THROW(check({span(100, 50), span(300, 50), span(100, 50)}));
+  error_of(ErrorCode::InvalidArgument,
+           [&] { check({span(100, 50), span(300, 50), span(108, 50)}); });
+  error_of(ErrorCode::InvalidArgument,
+           [&] { check({span(100, 50), span(100, 50), span(100, 50)}); });
+}
+
+TEST(Arguments, StridesFollowAReshapeWhereTheyCan) {
+  using Extents = std::vector<std::int64_t>;
+  EXPECT_EQ(strides_of_reshape({4, 6}, {6, 1}, {2, 2, 6}), (Extents{12, 6, 1}));
+  EXPECT_EQ(strides_of_reshape({4, 6}, {8, 1}, {2, 2, 3, 2}), (Extents{16, 8, 2, 1}));
+  EXPECT_EQ(strides_of_reshape({4, 6}, {12, 2}, {24}), Extents{2});
+  EXPECT_EQ(strides_of_reshape({4, 6}, {8, 1}, {24}), std::nullopt);
+  EXPECT_EQ(strides_of_reshape({4, 6}, {8, 1}, {6, 4}), std::nullopt);
+  EXPECT_EQ(strides_of_reshape({1, 4, 1}, {99, -2, 7}, {2, 1, 2}), (Extents{-4, -4, -2}));
+  EXPECT_EQ(strides_of_reshape({3, 4}, {0, 1}, {3, 4, 1}), (Extents{0, 1, 1}));
+  EXPECT_EQ(strides_of_reshape({0, 4}, {9, 1}, {2, 0}), (Extents{0, 0}));
+  EXPECT_EQ(strides_of_reshape({}, {}, {1, 1}), (Extents{0, 0}));
+  // The shape itself, whatever the strides.
+  EXPECT_EQ(strides_of_reshape({2, 3, 5}, {7, 100, -3}, {2, 3, 5}), (Extents{7, 100, -3}));
 }

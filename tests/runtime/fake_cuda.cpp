@@ -12,8 +12,9 @@ using namespace fuse::cuda;
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-EXPORT FakeCuda fake_cuda_controls;
-FakeCuda fake_cuda_controls;
+// Never destroyed, as a driver is not: programs call it from static destructors.
+EXPORT FakeCuda *fake_cuda_controls;
+FakeCuda *fake_cuda_controls = new FakeCuda;
 
 struct CUlinkState_st {
   std::string image;
@@ -29,13 +30,24 @@ struct CUfunc_st {
 
 namespace {
 
-FakeCuda &fake = fake_cuda_controls;
-std::mutex mutex;
-char context_object, stream_object;
-thread_local std::vector<CUcontext> current;
-std::map<unsigned long long, std::size_t> blocks;
+FakeCuda &fake = *fake_cuda_controls;
+std::mutex &mutex = *new std::mutex;
+constexpr int kMaxDevices = 4;
+char context_objects[kMaxDevices], stream_object;  // one context for each device
+constexpr int kMaxDepth = 16;
+thread_local CUcontext stack[kMaxDepth];
+thread_local int depth = 0;  // of the stack
+auto &blocks = *new std::map<unsigned long long, std::size_t>;
 
-CUcontext the_context() { return reinterpret_cast<CUcontext>(&context_object); }
+CUcontext current() { return depth == 0 ? nullptr : stack[depth - 1]; }
+
+CUcontext context_of(CUdevice device) {
+  return reinterpret_cast<CUcontext>(&context_objects[device]);
+}
+
+CUdevice device_of(CUcontext context) {
+  return static_cast<CUdevice>(reinterpret_cast<char *>(context) - context_objects);
+}
 
 /// A driver that shuts down takes the memory of its contexts along.
 void shut_down() {
@@ -98,31 +110,30 @@ EXPORT CUresult cuDeviceGetAttribute(int *value, int which, CUdevice) {
   *value = attribute(which);
   return CUDA_SUCCESS;
 }
-EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
-  *context = the_context();
+EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  *context = context_of(device);
   return record("cuDevicePrimaryCtxRetain");
 }
 
 EXPORT CUresult cuCtxGetCurrent(CUcontext *context) {
-  *context = current.empty() ? nullptr : current.back();
+  *context = current();
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context) {
   CUresult result = record("cuCtxPushCurrent");
-  if (result == CUDA_SUCCESS) current.push_back(context);
+  if (result == CUDA_SUCCESS) stack[depth++] = context;
   return result;
 }
 EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context) {
-  *context = current.back();
-  current.pop_back();
+  *context = stack[--depth];
   return record("cuCtxPopCurrent");
 }
 EXPORT CUresult cuCtxGetDevice(CUdevice *device) {
-  *device = 0;
+  *device = current() ? device_of(current()) : 0;
   return CUDA_SUCCESS;
 }
-EXPORT CUresult cuCtxGetId(CUcontext, unsigned long long *id) {
-  *id = fake.context_id;
+EXPORT CUresult cuCtxGetId(CUcontext context, unsigned long long *id) {
+  *id = fake.context_id + 100 * static_cast<unsigned long long>(device_of(context));
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuThreadExchangeStreamCaptureMode(int *mode) {
@@ -136,7 +147,7 @@ EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned) {
 }
 EXPORT CUresult cuStreamDestroy_v2(CUstream) { return record("cuStreamDestroy"); }
 EXPORT CUresult cuStreamGetCtx(CUstream, CUcontext *context) {
-  *context = the_context();
+  *context = context_of(0);
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamGetId(CUstream stream, unsigned long long *id) {

@@ -16,7 +16,7 @@ struct FakeLaunch {
   void **arguments;
 };
 
-/// One table, exported as `fake_cuda_controls`.
+/// One table, which the exported pointer `fake_cuda_controls` leads to.
 struct FakeCuda {
   /// Calls since the last reset, "name(details)", in order.
   std::vector<std::string> calls;
@@ -44,7 +44,7 @@ struct FakeCuda {
 
 /// The controls of the library that the process's driver is loaded from.
 inline FakeCuda &fake_cuda() {
-  static FakeCuda &controls = *static_cast<FakeCuda *>(
+  static FakeCuda &controls = **static_cast<FakeCuda **>(
       ::dlsym(::dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL), "fake_cuda_controls"));
   return controls;
 }

@@ -4,6 +4,8 @@
 #include "fake_cuda.h"
 #include "programs.h"
 
+#include <fuse/log.h>
+
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -218,6 +220,53 @@ TEST_F(LaunchTest, ExternsAreCalledInOrderWithTheirOperands) {
   EXPECT_EQ(y[0], 42.0f);
 }
 
+TEST_F(LaunchTest, SeveralDevicesShareAnExecutable) {
+  fake_cuda().num_devices = 2;
+  Executable exe = make_executable(staged_interface(), staged_program, {});
+  LaunchOptions second;
+  second.device = 1;
+  for (int i = 0; i < 2; ++i) {
+    exe.launch(nullptr, {tensor(x, {100}), tensor(y, {100})});
+    exe.launch(nullptr, {tensor(x, {100}), tensor(y, {100})}, second);
+  }
+  EXPECT_EQ(y[7], 8.0f);
+  EXPECT_EQ(fake_cuda().count("cuLaunchKernelEx"), 8);
+  EXPECT_EQ(fake_cuda().count("cuMemAlloc(768)"), 2) << "a workspace for each device";
+  EXPECT_EQ(exe.compilations().size(), 1u);
+  second.device = 2;
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
+                     [&] { exe.launch(nullptr, {tensor(x, {100}), tensor(y, {100})}, second); }),
+            "device 2 of 2 does not exist");
+}
+
+TEST_F(LaunchTest, ADeclaredPairSharesMemory) {
+  CompileOptions options;
+  options.in_place = {{"x", "y"}};
+  Executable exe = make_scale(options);
+  exe.launch(nullptr, {tensor(x, {300}), 2.0f, tensor(x, {300})});
+  EXPECT_EQ(x[299], 598.0f);
+  EXPECT_THAT(
+      error_of(ErrorCode::InvalidArgument,
+               [&] { exe.launch(nullptr, {tensor(x, {300}), 2.0f, tensor(x + 4, {300})}); }),
+      HasSubstr("x and y overlap in memory"));
+  EXPECT_THAT(
+      error_of(ErrorCode::InvalidArgument,
+               [&] { make_scale().launch(nullptr, {tensor(x, {3}), 2.0f, tensor(x, {3})}); }),
+      HasSubstr("x and y overlap in memory"));
+}
+
+TEST_F(LaunchTest, TheLibraryLogsToItsHandlerAlone) {
+  std::vector<std::string> lines;
+  set_log_handler([&](LogLevel, std::string_view text) { lines.emplace_back(text); });
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  Executable exe = make_scale();
+  exe.launch(nullptr, {tensor(x, {300}), 2.0f, tensor(y, {300})});
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  set_log_handler({});
+}
+
 TEST_F(LaunchTest, DriverErrorsOfALaunchAreNamed) {
   Executable exe = make_scale();
   fake_cuda().failing_call = "cuLaunchKernelEx";
@@ -258,7 +307,7 @@ TEST_F(LaunchTest, TellsWhatItIs) {
   EXPECT_DOUBLE_EQ(reports[0].predicted_us, 2.0);
   EXPECT_THAT(reports[0].text, HasSubstr("kernel @scale("));
   EXPECT_THAT(exe.explain({1000}),
-              HasSubstr("boundary none: one kernel, because nothing to split"));
+              ::testing::ContainsRegex("boundary none +one kernel +two kernels +.1.0 us  nothing"));
 }
 
 TEST_F(LaunchTest, AnExecutableForStudyCannotRun) {

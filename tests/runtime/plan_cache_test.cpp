@@ -70,7 +70,7 @@ TEST_F(PlanCacheTest, TheSecondTimeIsReadFromDisk) {
 
 TEST_F(PlanCacheTest, AStoredProgramIsNotPlannedAgain) {
   Program program = lower(graph, kTarget, {});
-  program.plan.decisions = {{"this entry", "read", "nothing was planned", 0}};
+  program.plan.decisions = {{"this entry", "read", "nothing was planned", 0, ""}};
   DiskCache(folder).store(key(), to_string(program));
   Lowered lowered = lower_anew();
   ASSERT_EQ(lowered.program.plan.decisions.size(), 1u);

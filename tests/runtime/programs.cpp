@@ -101,7 +101,8 @@ Program scale_program(const LowerOptions &options) {
   planned.seconds = 2e-6;
   planned.bound = "hbm";
   program.plan.kernels.push_back(planned);
-  program.plan.decisions.push_back({"boundary none", "one kernel", "nothing to split", 1e-6});
+  program.plan.decisions.push_back(
+      {"boundary none", "one kernel", "nothing to split", 1e-6, "two kernels"});
   return program;
 }
 

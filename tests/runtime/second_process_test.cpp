@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,15 +21,28 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Softmax of a row of which two elements are 1 and the others minus infinity: a half each.
+void run(const fuse::Executable &executable) {
+  std::vector<std::uint16_t> x(2 * 4097, 0xff80), y(2 * 4097), m(4097);
+  x[5] = x[7] = 0x3f80;
+  x[4097] = 0x3f80;
+  executable.launch(nullptr, {fuse::tensor(x.data(), {2, 4097}), fuse::tensor(y.data(), {2, 4097}),
+                              fuse::tensor(m.data(), {4097})});
+  float value;
+  std::uint32_t bits = static_cast<std::uint32_t>(y[7]) << 16;
+  std::memcpy(&value, &bits, sizeof value);
+  std::printf("ran: %g\n", value);
+}
+
 /// What the compiling process prints: reasons, modules assembled, and all that was decided.
-int compile_and_tell() {
+int compile_and_tell(fuse::Executor executor) {
   fuse::Graph graph = fuse::parse(R"(graph @softmax(%x: bf16[B, 4097]) {
   %y = softmax %x axis=1
   %m = max %x axes=[0]
   return %y as y, %m as m
 })");
   fuse::CompileOptions options;
-  options.executor = fuse::Executor::Gpu;
+  options.executor = executor;
   fuse::Executable executable = fuse::compile(graph, options);
   for (const fuse::Compilation &c : executable.compilations()) std::puts(c.reason.c_str());
   std::printf("%d assembled\n", fake_cuda().count("cuLinkAddData"));
@@ -36,7 +52,29 @@ int compile_and_tell() {
   for (const fuse::Decision &d : executable.decisions())
     std::printf("%s: %s, %s %a\n", d.about.c_str(), d.chosen.c_str(), d.why.c_str(),
                 d.gain_seconds);
+  if (executor == fuse::Executor::Host) run(executable);
   return 0;
+}
+
+/// Static objects, of which the Executable holds a workspace on the device, are destroyed after
+/// main, when the driver has shut down.
+int leave_to_static_destructors() {
+  static std::vector<float> x(512 * 1024, 1.0f), y(1024);
+  static std::optional<fuse::Executable> executable;
+  static std::optional<fuse::DeviceBuffer> buffer;
+  fuse::Graph graph = fuse::parse(R"(graph @columns(%x: f32[512, 1024]) {
+  %y = sum %x axes=[0]
+  return %y as y
+})");
+  fuse::CompileOptions options;
+  options.executor = fuse::Executor::Gpu;
+  buffer = fuse::DeviceBuffer::device(64);
+  executable = fuse::compile(graph, options);
+  executable->launch(nullptr,
+                     {fuse::tensor(x.data(), {512, 1024}), fuse::tensor(y.data(), {1024})});
+  fake_cuda().failing_call = "cuMemFree";
+  fake_cuda().failing_result = fuse::cuda::CUDA_ERROR_DEINITIALIZED;
+  return executable->workspace_bytes({}) > 0 ? 0 : 1;
 }
 
 struct Told {
@@ -44,9 +82,9 @@ struct Told {
 };
 
 /// A process of its own with the cache folder.
-Told run_process(const std::string &folder) {
+Told run_process(const std::string &folder, const std::string &executor = "gpu") {
   std::string command = "FUSE_CACHE_DIR='" + folder + "' FUSE_LIBCUDA='" FAKE_CUDA "' '" +
-                        fs::read_symlink("/proc/self/exe").string() + "' --compile";
+                        fs::read_symlink("/proc/self/exe").string() + "' --compile " + executor;
   FILE *pipe = ::popen(command.c_str(), "r");
   std::string text;
   for (int c; (c = std::fgetc(pipe)) != EOF;) text += static_cast<char>(c);
@@ -85,6 +123,21 @@ TEST_F(SecondProcessTest, NeitherPlansNorCompiles) {
   EXPECT_NE(first.decided.find("kernel @"), std::string::npos);
 }
 
+TEST_F(SecondProcessTest, TheHostExecutorDoesNeitherToo) {
+  Told first = run_process(folder, "host"), second = run_process(folder, "host");
+  EXPECT_EQ(first.reason, "first compilation");
+  EXPECT_EQ(second.reason, "first compilation (plan and code from disk)");
+  EXPECT_EQ(second.decided, first.decided);
+  EXPECT_NE(first.decided.find("ran: 0.5"), std::string::npos) << first.decided;
+}
+
+TEST_F(SecondProcessTest, ADamagedHostKernelIsCompiledAgain) {
+  Told first = run_process(folder, "host");
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder))
+    fs::resize_file(entry, entry.file_size() - 1);
+  EXPECT_EQ(run_process(folder, "host").decided, first.decided);
+}
+
 TEST_F(SecondProcessTest, WithoutAFolderEachDoesAll) {
   for (int i = 0; i < 2; ++i) {
     Told told = run_process("");
@@ -102,8 +155,18 @@ TEST_F(SecondProcessTest, ProcessesThatStartTogetherAgree) {
   EXPECT_EQ(run_process(folder).reason, "first compilation (plan and code from disk)");
 }
 
+TEST_F(SecondProcessTest, ObjectsMayBeDestroyedAfterMain) {
+  std::string command = "FUSE_CACHE_DIR='' FUSE_LIBCUDA='" FAKE_CUDA "' '" +
+                        fs::read_symlink("/proc/self/exe").string() + "' --after-main";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
 int main(int argc, char **argv) {
-  if (argc > 1 && std::string(argv[1]) == "--compile") return compile_and_tell();
+  if (argc > 1 && std::string(argv[1]) == "--after-main") return leave_to_static_destructors();
+  if (argc > 1 && std::string(argv[1]) == "--compile") {
+    bool on_host = argc > 2 && std::string(argv[2]) == "host";
+    return compile_and_tell(on_host ? fuse::Executor::Host : fuse::Executor::Gpu);
+  }
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -1,43 +1,22 @@
-// fuse-opt: graphs and kernels as text in, any stage of their compilation out.
+// fuse-opt: graphs, programs and kernels as text in, any stage of their compilation out.
 //
 // Exit codes: 0 ok, 1 program or input, 2 usage, 3 mismatch, 4 no device. Messages are one line on
 // stderr.
-#include "emit.h"
+#include "files.h"
+#include "reproducer.h"
+#include "stages.h"
+
+#include "ir/program_text.h"
+#include "text.h"
 
 #include <fuse/error.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <sstream>
 
 namespace {
 
 enum ExitCode { kOk = 0, kProgram = 1, kUsage = 2, kMismatch = 3, kNoDevice = 4 };
-
-std::string read(const std::string &path) {
-  std::ostringstream text;
-  if (path == "-") {
-    text << std::cin.rdbuf();
-    return text.str();
-  }
-  std::ifstream file(path, std::ios::binary);
-  // Reading a directory opens but gives nothing.
-  if (!file || (file.peek(), file.bad()))
-    throw fuse::Error(fuse::ErrorCode::Io, "cannot read " + path);
-  text << file.rdbuf();
-  return text.str();
-}
-
-void write(const std::string &path, const std::string &text) {
-  if (path == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return;
-  }
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (!file.flush()) throw fuse::Error(fuse::ErrorCode::Io, "cannot write " + path);
-}
 
 /// The first word of the text, behind blanks and comments.
 std::string_view first_word(std::string_view text) {
@@ -51,27 +30,61 @@ std::string_view first_word(std::string_view text) {
   return text.substr(0, text.find_first_of(" \t\r\n"));
 }
 
-int drive(Options options) {
-  if (options.list_ops || options.list_passes || options.list_targets) {
-    write("-", lists(options));
-    return kOk;
+void refuse_graph_options(const Options &o, std::string_view what) {
+  const std::pair<bool, const char *> given[] = {
+      {!o.passes.empty(), "--pass"}, {o.explain != Explain::No, "--explain"}, {o.run, "--run"}};
+  for (const auto &[is_given, option] : given)
+    if (is_given)
+      throw UsageError(std::string(option) + " takes a graph, not a " + std::string(what));
+}
+
+fuse::Kernel parse_verified_kernel(const std::string &source, const std::string &file) {
+  fuse::Kernel kernel = fuse::parse_kernel(source, file);
+  try {
+    fuse::verify(kernel);
+  } catch (const fuse::Error &e) {  // of a text, it is the writer's
+    refuse(fuse::ErrorCode::Parse, "{}: error: {}", file, e.what());
   }
-  std::string source = read(options.input);
-  std::string file = options.input == "-" ? "<stdin>" : options.input;
-  if (first_word(source) == "kernel") {
-    if (options.emit.empty()) options.emit = {Stage::Kernel};
-    write(options.output, emit_kernel(source, options));
-    return kOk;
-  }
+  return kernel;
+}
+
+int drive_graph(const std::string &source, const std::string &file, Options options) {
   fuse::Graph graph = transform(fuse::parse(source, file), options);
-  if (options.emit.empty() && !options.run && !options.explain) options.emit = {Stage::Graph};
-  if (!options.emit.empty()) write(options.output, emit_graph(graph, options));
-  if (options.explain) write("-", explain(graph, options));
+  if (options.emit.empty() && !options.run && options.explain == Explain::No)
+    options.emit = {Stage::Graph};
+  if (!options.emit.empty()) emit(graph, options);
+  if (options.explain != Explain::No) write_file("-", explain(graph, options));
   if (!options.run) return kOk;
   std::string report;
   bool passed = run_graph(graph, options, report);
-  write("-", report);
+  write_file("-", report);
   return passed ? kOk : kMismatch;
+}
+
+int drive_source(const std::string &source, const std::string &file, Options options) {
+  std::string_view word = first_word(source);
+  if (word == "plan")
+    refuse(fuse::ErrorCode::Parse,
+           "{}: error: a plan lacks its graph; --emit=program prints one that can be read", file);
+  if (word != "kernel" && word != "program") return drive_graph(source, file, std::move(options));
+  refuse_graph_options(options, word);
+  if (options.emit.empty()) options.emit = {word == "kernel" ? Stage::Kernel : Stage::Program};
+  if (word == "kernel")
+    emit(parse_verified_kernel(source, file), options);
+  else
+    emit(fuse::parse_program(source, file), options);
+  return kOk;
+}
+
+int drive(const Options &options, int argc, char **argv) {
+  if (options.list_ops || options.list_passes || options.list_targets) {
+    write_file("-", lists(options));
+    return kOk;
+  }
+  std::string source = read_file(options.input);
+  std::string file = options.input == "-" ? "<stdin>" : options.input;
+  return with_reproducer(source, {argv + 1, argv + argc},
+                         [&] { return drive_source(source, file, options); });
 }
 
 int report(const fuse::Error &error) {
@@ -86,7 +99,7 @@ int report(const fuse::Error &error) {
 
 int main(int argc, char **argv) try {
   std::optional<Options> options = parse_options(argc, argv);
-  return options ? drive(*options) : kOk;
+  return options ? drive(*options, argc, argv) : kOk;
 } catch (const UsageError &e) {
   std::fprintf(stderr, "fuse-opt: %s\n", e.what());
   return kUsage;

@@ -11,14 +11,11 @@
 
 namespace {
 
-constexpr const char *kFooter = R"(
-Examples:
-  fuse-opt gelu.fuse                                print the graph in full
-  fuse-opt gelu.fuse --pass=simplify,widen          what passes make of it
-  fuse-opt gelu.fuse --emit=plan,kernel,ptx         the stages on the way to a GPU
-  fuse-opt gelu.fuse --explain --target=a100 --dim B=512
-  fuse-opt gelu.fuse --run --on=host --dim B=4      run and compare with the evaluator
-
+constexpr const char *kFooter = R"(Examples:
+  fuse-opt gelu.fuse --pass=simplify,widen --print-after=all
+  fuse-opt gelu.fuse --emit=plan,kernel,ptx --target=a100 -o out/
+  fuse-opt gelu.fuse --explain --target=a100,h100,h200 --dim B=512
+  fuse-opt gelu.fuse --run --verify --on=host --in x=x.npy --out y=y.npy
 Exit codes: 0 ok, 1 program or input, 2 usage, 3 mismatch, 4 no device.)";
 
 template <class T>
@@ -30,6 +27,7 @@ T choose(const char *option, const std::string &word, const Named<T> &choices) {
   std::vector<std::string_view> names;
   for (const auto &[name, value] : choices) {
     if (name == word) return value;
+    if (name.empty()) continue;
     known += (known.empty() ? "" : ", ") + std::string(name);
     names.push_back(name);
   }
@@ -43,61 +41,140 @@ void check_passes(const std::vector<std::string> &passes) {
   for (const std::string &p : passes) choose("--pass", p, known);
 }
 
-void check_target(const std::string &target) {
-  std::vector<std::string> names = fuse::Target::names();
-  Named<bool> known;
-  for (const std::string &n : names) known.emplace_back(n, true);
-  if (!target.empty()) choose("--target", target, known);
+/// "name=value", told apart at the first '='.
+std::pair<std::string, std::string> split_pair(const char *option, const std::string &text,
+                                               const char *form) {
+  std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    throw UsageError(std::string(option) + ": '" + text + "' is not of the form " + form);
+  return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// "B=512"
 void add_dim(fuse::Bindings &dims, const std::string &text) {
-  std::size_t equals = text.find('=');
+  auto [name, value] = split_pair("--dim", text, "B=512");
   std::int64_t size = 0;
-  bool is_number = equals != std::string::npos && equals > 0 &&
-                   CLI::detail::lexical_cast(text.substr(equals + 1), size) && size >= 0;
-  if (!is_number) throw UsageError("--dim: '" + text + "' is not of the form B=512");
-  if (!dims.emplace(text.substr(0, equals), size).second)
-    throw UsageError("--dim: " + text.substr(0, equals) + " is given twice");
+  if (!CLI::detail::lexical_cast(value, size) || size < 0)
+    throw UsageError("--dim: '" + text + "' is not of the form B=512");
+  if (!dims.emplace(name, size).second) throw UsageError("--dim: " + name + " is given twice");
+}
+
+/// Files by the names of arguments, "x=x.npy".
+std::map<std::string, std::string> files_of(const char *option,
+                                            const std::vector<std::string> &words) {
+  std::map<std::string, std::string> files;
+  for (const std::string &word : words) {
+    auto [name, file] = split_pair(option, word, "x=x.npy");
+    if (!files.emplace(name, file).second)
+      throw UsageError(std::string(option) + ": " + name + " is given twice");
+  }
+  return files;
+}
+
+/// "%3" or "3"; the library takes the name alone.
+std::string without_percent(const std::string &label) {
+  return label.substr(0, 1) == "%" ? label.substr(1) : label;
+}
+
+std::vector<std::string> labels_of(const std::vector<std::string> &words) {
+  std::vector<std::string> labels;
+  for (const std::string &word : words) labels.push_back(without_percent(word));
+  return labels;
+}
+
+/// Each --no-fuse is a set of its own.
+std::vector<std::vector<std::string>> sets_of(const std::vector<std::string> &words) {
+  std::vector<std::vector<std::string>> sets;
+  for (const std::string &word : words) {
+    sets.push_back(labels_of(CLI::detail::split(word, ',')));
+    if (sets.back().size() < 2)
+      throw UsageError("--no-fuse: '" + word + "' is not of the form %3,%4");
+  }
+  return sets;
 }
 
 /// Words as they stand on the command line, before they are checked.
 struct Words {
-  std::vector<std::string> emit, dims;
-  std::string on = "auto";
+  std::vector<std::string> emit, dims, in, out, expect, keep, recompute, no_fuse;
+  std::string on = "auto", explain;
 };
 
-void add_options(CLI::App &app, Options &o, Words &words) {
-  app.add_option("input", o.input, "graph or kernel text; - or nothing: stdin");
-  app.add_option("-o,--output", o.output, "where --emit writes; - or nothing: stdout");
-  app.add_option("--emit", words.emit, "graph, plan, kernel, program, llvm, ptx")->delimiter(',');
-  app.add_option("--pass", o.passes, "graph passes to run first, in order")->delimiter(',');
-  app.add_option("--print-after", o.print_after, "print the graph after a pass, or all");
-  app.add_flag("--time", o.time, "print the time of each pass");
-  app.add_option("--target", o.target, "machine to compile for; see --list-targets");
-  app.add_option("--dim", words.dims, "size of a symbol, as B=512")->delimiter(',');
+/// An option that may be repeated and takes one word, or several with commas between them.
+void add_list(CLI::App &app, const char *name, std::vector<std::string> &words, const char *type,
+              const char *doc, bool split = true) {
+  CLI::Option *option = app.add_option(name, words, doc);
+  option->type_name(type)->allow_extra_args(false);
+  if (split) option->delimiter(',');
+}
+
+void add_stage_options(CLI::App &app, Options &o, Words &words) {
+  app.add_option("input", o.input, "graph, program or kernel text; - or nothing: stdin");
+  add_list(app, "--emit", words.emit, "STAGE",
+           "graph, plan, dot, program, kernel, llvm, ptx, sass");
+  app.add_option("-o,--output", o.output, "where to: a file, or a folder/ with a file each")
+      ->type_name("PATH");
+  add_list(app, "--pass", o.passes, "NAME", "graph passes to run first, in order");
+  app.add_option("--print-after", o.print_after, "print the graph after this pass, or all")
+      ->type_name("NAME");
+  app.add_flag("--time", o.time, "print the time of each pass and stage");
   app.add_flag("--strict", o.strict, "round every 16-bit value");
-  app.add_flag("--explain", o.explain, "kernels, bytes, times and the reasons for them");
-  app.add_flag("--run", o.run, "run on random inputs and compare with the evaluator");
-  app.add_option("--on", words.on, "auto, gpu or host");
-  app.add_option("--seed", o.seed, "of the random inputs");
+}
+
+void add_plan_options(CLI::App &app, Options &o, Words &words) {
+  add_list(app, "--target", o.targets, "NAME",
+           "machines: see --list-targets; auto; a file of figures");
+  add_list(app, "--dim", words.dims, "B=512", "size of a symbol");
+  app.add_flag("--explain", words.explain, "what was decided, why, at which price; =json");
+  add_list(app, "--keep", words.keep, "%3", "store this value");
+  add_list(app, "--recompute", words.recompute, "%3", "compute it again where it is read");
+  add_list(app, "--no-fuse", words.no_fuse, "%3,%4", "never in one kernel", false);
+}
+
+void add_run_options(CLI::App &app, Options &o, Words &words) {
+  app.add_flag("--run", o.run, "run it and print the outputs");
+  app.add_option("--on", words.on, "auto, gpu or host")->type_name("WHERE");
+  app.add_flag("--verify", o.verify, "run it and compare with the evaluator");
+  add_list(app, "--in", words.in, "x=x.npy", "an input, or a scalar's value; else random", false);
+  app.add_option("--seed", o.seed, "of random inputs")->type_name("N");
+  add_list(app, "--out", words.out, "y=y.npy", "where to write an output", false);
+  add_list(app, "--expect", words.expect, "y=y.npy", "verify an output by this file", false);
+}
+
+void add_list_options(CLI::App &app, Options &o) {
   app.add_flag("--list-ops", o.list_ops, "operations and builders");
   app.add_flag("--list-passes", o.list_passes, "graph passes");
   app.add_flag("--list-targets", o.list_targets, "machines with known figures");
 }
 
-void resolve(const Words &words, Options &o) {
-  const Named<Stage> stages = {{"graph", Stage::Graph},   {"plan", Stage::Plan},
-                               {"kernel", Stage::Kernel}, {"program", Stage::Program},
-                               {"llvm", Stage::Llvm},     {"ptx", Stage::Ptx}};
+const Named<Stage> kStages = {{"graph", Stage::Graph},   {"plan", Stage::Plan},
+                              {"dot", Stage::Dot},       {"program", Stage::Program},
+                              {"kernel", Stage::Kernel}, {"llvm", Stage::Llvm},
+                              {"ptx", Stage::Ptx},       {"sass", Stage::Sass}};
+
+void resolve_run(const Words &words, Options &o) {
   const Named<fuse::Executor> executors = {
       {"auto", fuse::Executor::Auto}, {"gpu", fuse::Executor::Gpu}, {"host", fuse::Executor::Host}};
-  for (const std::string &w : words.emit) o.emit.push_back(choose("--emit", w, stages));
   o.on = choose("--on", words.on, executors);
+  o.in = files_of("--in", words.in);
+  o.out = files_of("--out", words.out);
+  o.expect = files_of("--expect", words.expect);
+  o.verify = o.verify || !o.expect.empty();
+  o.run = o.run || o.verify;
+  if (!o.run && !(o.in.empty() && o.out.empty()))
+    throw UsageError("--in and --out need --run or --verify");
+  if (o.run && o.targets.size() > 1) throw UsageError("--target: a run takes one machine");
+}
+
+void resolve(const Words &words, Options &o) {
+  const Named<Explain> forms = {
+      {"", Explain::No}, {"text", Explain::Text}, {"json", Explain::Json}};
+  for (const std::string &w : words.emit) o.emit.push_back(choose("--emit", w, kStages));
+  // A flag without a value has the value "true".
+  o.explain = choose("--explain", words.explain == "true" ? "text" : words.explain, forms);
   for (const std::string &w : words.dims) add_dim(o.dims, w);
+  o.overrides = {labels_of(words.keep), labels_of(words.recompute), sets_of(words.no_fuse)};
   check_passes(o.passes);
   if (!o.print_after.empty() && o.print_after != "all") check_passes({o.print_after});
-  check_target(o.target);
+  resolve_run(words, o);
 }
 
 /// CLI11's message, with a suggestion where an option is mistyped.
@@ -118,13 +195,24 @@ std::string message_of(const CLI::ParseError &error, const CLI::App &app, int ar
 
 }  // namespace
 
+std::string_view to_string(Stage stage) {
+  for (const auto &[name, value] : kStages)
+    if (value == stage) return name;
+  return "";
+}
+
 std::optional<Options> parse_options(int argc, char **argv) {
   Options options;
   Words words;
   CLI::App app("Prints, transforms, compiles, explains and runs graphs of tensor expressions.",
                "fuse-opt");
   app.footer(kFooter);
-  add_options(app, options, words);
+  app.set_help_flag("-h,--help", "this text");
+  app.get_formatter()->column_width(24);
+  add_stage_options(app, options, words);
+  add_plan_options(app, options, words);
+  add_run_options(app, options, words);
+  add_list_options(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {

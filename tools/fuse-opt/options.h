@@ -4,35 +4,40 @@
 #include <fuse/compile.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
-enum class Stage { Graph, Plan, Kernel, Program, Llvm, Ptx };
+enum class Stage { Graph, Plan, Dot, Program, Kernel, Llvm, Ptx, Sass };
+enum class Explain { No, Text, Json };
 
 struct Options {
   std::string input = "-";   // a file; "-": stdin
-  std::string output = "-";  // of --emit; "-": stdout
+  std::string output = "-";  // of --emit: a file, or a folder; "-": stdout
   std::vector<Stage> emit;
   std::vector<std::string> passes;
   std::string print_after;  // a pass, or "all"
-  std::string target;       // empty: the device, or the host's mapping
+  std::vector<std::string> targets;
   fuse::Bindings dims;
+  fuse::PlanOverrides overrides;
   std::uint64_t seed = 1;
+  std::map<std::string, std::string> in, out, expect;  // by argument: files, values of scalars
   fuse::Executor on = fuse::Executor::Auto;
-  bool strict = false, time = false, explain = false, run = false;
+  Explain explain = Explain::No;
+  bool strict = false, time = false, run = false, verify = false;
   bool list_ops = false, list_passes = false, list_targets = false;
-
-  fuse::Target resolved_target() const {
-    return fuse::Target::named(target.empty() ? "h200" : target);
-  }
 };
 
 /// A wrong use of the command line: exit code 2.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// The word of the stage, which is also the ending of its files.
+std::string_view to_string(Stage stage);
 
 /// Reads the arguments. Nothing comes back where help was asked for, which is then printed. Throws
 /// UsageError with one line.

@@ -1,40 +1,23 @@
-// Runs a graph on random inputs and judges every element by the evaluator.
-#include "emit.h"
+// Runs a graph and judges every element by the evaluator.
+#include "arguments.h"
+#include "files.h"
+#include "npy.h"
+#include "stages.h"
+#include "targets.h"
 
 #include "ir/evaluate.h"
 #include "ir/float_bits.h"
-#include "ir/format.h"
 #include "passes/passes.h"
+#include "text.h"
 
 #include <algorithm>
-#include <random>
-
-namespace {
 
 using namespace fuse;
 
-constexpr std::int64_t kShown = 6;  // elements of an output
+namespace {
 
-/// Floats in (-2, 2), integers of one digit, which serve as indices too.
-Tensor random_tensor(DType type, const std::vector<std::int64_t> &shape, std::mt19937_64 &random) {
-  Tensor tensor(type, shape);
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-    Literal literal = is_float(type)  ? float_literal(type, 4 * unit - 2)
-                      : is_bool(type) ? int_literal(type, unit < 0.5)
-                                      : int_literal(type, static_cast<int>(10 * unit));
-    tensor.set_bits(i, literal.bits);
-  }
-  return tensor;
-}
-
-std::vector<Tensor> random_inputs(const Graph &graph, const Options &options) {
-  std::mt19937_64 random(options.seed);
-  std::vector<Tensor> tensors;
-  for (Value v : graph.inputs())
-    tensors.push_back(random_tensor(v.dtype(), evaluate(v.shape(), options.dims), random));
-  return tensors;
-}
+constexpr std::int64_t kShown = 6;           // elements of an output
+constexpr std::size_t kShownMismatches = 5;  // of an output
 
 Arg scalar_arg(const Tensor &tensor) {
   Literal literal = tensor.literal(0);
@@ -70,14 +53,14 @@ class Arguments {
   std::vector<Arg> args_;
 };
 
-std::vector<Tensor> launch(const Executable &executable, const std::vector<Tensor> &inputs,
-                           const Options &options) {
+std::vector<Tensor> launch(const Executable &executable, const RunArguments &run) {
   Arguments arguments(executable.executor() == "host");
   std::vector<ArgumentInfo> infos = executable.inputs();
-  for (std::size_t i = 0; i < inputs.size(); ++i) arguments.add(inputs[i], infos[i].is_scalar);
+  for (std::size_t i = 0; i < run.inputs.size(); ++i)
+    arguments.add(run.inputs[i], infos[i].is_scalar);
   std::vector<Tensor> outputs;
   for (const ArgumentInfo &o : executable.outputs()) {
-    outputs.emplace_back(o.dtype, evaluate(o.shape, options.dims));
+    outputs.emplace_back(o.dtype, evaluate(o.shape, run.sizes));
     // Not zeros: an element that nobody writes must show.
     std::fill(outputs.back().bytes.begin(), outputs.back().bytes.end(), std::byte{0xFF});
     arguments.add(outputs.back(), false);
@@ -87,37 +70,103 @@ std::vector<Tensor> launch(const Executable &executable, const std::vector<Tenso
   return outputs;
 }
 
-std::string describe_output(const ArgumentInfo &info, const Tensor &tensor,
-                            const Comparison &comparison) {
+std::string text_of(const Literal &literal) {
+  if (is_float(literal.dtype)) return formatted("{:.9g}", as_double(literal));
+  if (literal.dtype == DType::U64) return std::to_string(literal.bits);
+  return std::to_string(as_int(literal));
+}
+
+/// "[3, 17]" of a row-major position.
+std::string index_of(std::int64_t position, const std::vector<std::int64_t> &shape) {
+  std::string text;
+  for (std::size_t d = shape.size(); d-- > 0; position /= shape[d])
+    text = std::to_string(position % shape[d]) + (text.empty() ? "" : ", ") + text;
+  return "[" + text + "]";
+}
+
+std::string describe(const std::string &name, const Tensor &tensor, const Mismatch &m) {
+  std::string text;
+  append(text, "  {}{}: {}, expected {}", name, index_of(m.index, tensor.shape), text_of(m.actual),
+         text_of(m.expected));
+  if (m.ulps) append(text, ", {} ulp", *m.ulps);
+  if (m.bound > 0) append(text, ", bound {:.3g}", m.bound);
+  return text + "\n";
+}
+
+std::string describe(const ArgumentInfo &info, const Tensor &tensor) {
   std::string text;
   append(text, "{}: {}{} =", info.name, to_string(tensor.dtype), to_string(info.shape));
   for (std::int64_t i = 0; i < std::min(kShown, tensor.size()); ++i)
     append(text, " {:.6g}", as_double(tensor.literal(i)));
-  append(text, "{}\n  {}\n", tensor.size() > kShown ? " ..." : "", to_string(comparison));
-  return text;
+  return text + (tensor.size() > kShown ? " ...\n" : "\n");
+}
+
+/// The file's values with the evaluator's bounds.
+Expected expected_of(const std::string &name, const std::string &path, Expected judged) {
+  Expected given = exactly(read_tensor(name, path, judged.dtype, judged.shape));
+  if (!judged.error.empty()) {
+    given.error.assign(static_cast<std::size_t>(given.size()), judged.error[0]);
+    if (!judged.splat) given.error = std::move(judged.error);
+  }
+  return given;
+}
+
+/// How the outputs compare; false where one does not pass.
+class Judge {
+ public:
+  Judge(const Graph &graph, const RunArguments &run, const Options &options) : options_(options) {
+    if (!options.verify) return;
+    // Rounding points are those of the canonical graph; it is what runs.
+    Graph canonical = canonicalize(graph, options.strict);
+    expected_ = evaluate(canonical.data(), run.inputs, run.sizes).outputs;
+  }
+
+  bool passes(std::size_t i, const std::string &name, const Tensor &tensor, std::string &text) {
+    if (!options_.verify) return true;
+    Expected expected = std::move(expected_[i]);
+    if (auto file = options_.expect.find(name); file != options_.expect.end())
+      expected = expected_of(name, file->second, std::move(expected));
+    Comparison comparison = compare(expected, tensor);
+    append(text, "  {}\n", to_string(comparison));
+    for (const Mismatch &m : mismatches(expected, tensor, kShownMismatches))
+      text += describe(name, tensor, m);
+    return comparison.passed();
+  }
+
+ private:
+  const Options &options_;
+  std::vector<Expected> expected_;
+};
+
+std::vector<std::string> names_of(const std::vector<ArgumentInfo> &infos) {
+  std::vector<std::string> names;
+  for (const ArgumentInfo &info : infos) names.push_back(info.name);
+  return names;
 }
 
 }  // namespace
 
 bool run_graph(const Graph &graph, const Options &options, std::string &text) {
+  RunArguments run = make_arguments(graph, options);
   CompileOptions compiling;
   compiling.executor = options.on;
-  if (!options.target.empty()) compiling.target = options.resolved_target();
+  compiling.target = run_target(options);
   compiling.strict = options.strict;
-  compiling.expected_sizes = options.dims;
+  compiling.expected_sizes = run.sizes;
+  compiling.overrides = options.overrides;
   Executable executable = compile(graph, compiling);
-  std::vector<Tensor> inputs = random_inputs(graph, options);
-  std::vector<Tensor> outputs = launch(executable, inputs, options);
-  // Rounding points are those of the canonical graph; it is what runs.
-  Graph canonical = canonicalize(graph, options.strict);
-  Evaluation expected = evaluate(canonical.data(), inputs, options.dims);
   std::vector<ArgumentInfo> infos = executable.outputs();
+  check_names("--out", options.out, names_of(infos));
+  check_names("--expect", options.expect, names_of(infos));
+  std::vector<Tensor> outputs = launch(executable, run);
+  Judge judge(graph, run, options);
   bool passed = true;
   append(text, "{} on {}\n", graph.name(), executable.executor());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    Comparison comparison = compare(expected.outputs[i], outputs[i]);
-    passed = passed && comparison.passed();
-    text += describe_output(infos[i], outputs[i], comparison);
+    text += describe(infos[i], outputs[i]);
+    passed = judge.passes(i, infos[i].name, outputs[i], text) && passed;
+    if (auto file = options.out.find(infos[i].name); file != options.out.end())
+      write_file(file->second, to_npy(outputs[i]));
   }
   return passed;
 }

@@ -27,6 +27,8 @@ class Scheduler {
     program_.name = g_.name;
     program_.symbols = g_.symbols;
     program_.plan.decisions = plan_.decisions;
+    program_.plan.unfused = plan_.unfused;
+    program_.plan.sizes = plan_.sizes;
     add_arguments();
     for (const PlanStep &step : plan_.steps) {
       if (step.is_extern)
@@ -101,6 +103,15 @@ class Scheduler {
     return places;
   }
 
+  /// Where a kernel writes a value. An opaque operation has written the first place itself: what a
+  /// kernel stores of its result are copies.
+  std::vector<Binding> places_of_kernel(NodeId id) {
+    std::vector<Binding> places = written_places(id);
+    Op op = g_.node(id).op;
+    if (op == Op::Extern || op == Op::ExternResult) places.erase(places.begin());
+    return places;
+  }
+
   const Binding &place_of(NodeId id, std::string_view reader) const {
     auto place = places_.find(memory_root(g_, id));
     FUSE_CHECK(place != places_.end(), "{} reads %{}, which nothing stored", reader, id);
@@ -111,7 +122,7 @@ class Scheduler {
     KernelMemory memory;
     for (NodeId id : kernel.reads) memory.reads[id] = layout_of(id, place_of(id, kernel.name));
     for (NodeId id : kernel.stores)
-      for (const Binding &place : written_places(id))
+      for (const Binding &place : places_of_kernel(id))
         memory.writes[id].push_back(layout_of(id, place));
     return memory;
   }
@@ -119,7 +130,7 @@ class Scheduler {
   Binding bind(const KernelArgument &argument) {
     switch (argument.kind) {
       case KernelArgument::Kind::Read: return place_of(argument.node, "a kernel");
-      case KernelArgument::Kind::Write: return written_places(argument.node)[argument.output];
+      case KernelArgument::Kind::Write: return places_of_kernel(argument.node)[argument.output];
       case KernelArgument::Kind::Part: return add_workspace(argument.bytes);
       case KernelArgument::Kind::Counter: return add_workspace(argument.bytes, true);
     }
@@ -155,7 +166,7 @@ class Scheduler {
     std::vector<PlannedKernel> pieces = split_kernel(g_, planned);
     FUSE_CHECK(!pieces.empty(), "kernel {} cannot be scheduled: {}", planned.name, reason);
     program_.plan.decisions.push_back(
-        {"kernel " + planned.name, std::to_string(pieces.size()) + " kernels", reason, 0});
+        {"kernel " + planned.name, std::to_string(pieces.size()) + " kernels", reason, 0, ""});
     for (const PlannedKernel &piece : pieces) add_kernel(piece);
   }
 
@@ -192,13 +203,7 @@ class Scheduler {
   /// A result that nobody uses has been eliminated; the opaque op still writes it somewhere.
   Binding result_place(NodeId id, DType dtype, const Shape &shape) {
     if (id == kNoNode) return add_workspace(bytes_of(dtype, shape));
-    std::vector<Binding> places = written_places(id);
-    if (places.size() > 1)
-      fail(ErrorCode::Unsupported,
-           "outputs {} and {} are one result of an opaque operation; copy "
-           "one of them",
-           program_.outputs[places[0].index].name, program_.outputs[places[1].index].name);
-    return places[0];
+    return written_places(id)[0];
   }
 };
 

@@ -1,7 +1,8 @@
-/* The C API from C99. */
+/* The C API from C11. */
 #include <fuse/c_api.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const program =
@@ -13,6 +14,55 @@ static const char *const program =
 static int fail(const char *what) {
   fprintf(stderr, "%s: %s\n", what, fuse_last_error());
   return 1;
+}
+
+/* Arguments, shapes and kernels can be asked for. */
+static int inspect(fuse_executable *executable) {
+  const int64_t dims[] = {3};
+  fuse_argument argument;
+  if (fuse_argument_info(executable, 1, &argument) != FUSE_OK) return fail("argument");
+  if (strcmp(argument.name, "s") || strcmp(argument.dtype, "f32") || !argument.is_scalar)
+    return fail("not the scalar");
+  if (fuse_argument_info(executable, 2, &argument) != FUSE_OK) return fail("output");
+  if (strcmp(argument.name, "y") || argument.rank != 2 || argument.alignment != 16)
+    return fail("not the output");
+  if (fuse_argument_info(executable, 3, &argument) != FUSE_INVALID_ARGUMENT)
+    return fail("an argument too many");
+  int64_t shape[8];
+  int rank;
+  if (fuse_output_shape(executable, 0, dims, 1, shape, &rank) != FUSE_OK) return fail("shape of y");
+  if (rank != 2 || shape[0] != 3 || shape[1] != 8) return fail("wrong shape of y");
+  fuse_kernel_info kernel;
+  if (fuse_num_kernels(executable) != 1) return fail("number of kernels");
+  if (fuse_kernel(executable, 0, dims, 1, &kernel) != FUSE_OK) return fail("kernel");
+  if (kernel.bytes != 2 * 24 * 4 || kernel.registers != -1) return fail("bytes of the kernel");
+  if (!strstr(kernel.text, kernel.name) || !strstr(kernel.ptx, ".entry")) return fail("code");
+  if (fuse_kernel(executable, 1, dims, 1, &kernel) != FUSE_INVALID_ARGUMENT)
+    return fail("a kernel too many");
+  return 0;
+}
+
+/* The hot path: sizes first, then calls with addresses alone. */
+static int bind_and_call(fuse_executable *executable) {
+  const int64_t dims[] = {3};
+  size_t bytes;
+  if (fuse_workspace_bytes(executable, dims, 1, &bytes) != FUSE_OK || bytes != 0)
+    return fail("workspace");
+  fuse_launcher *launcher = NULL;
+  if (fuse_bind(executable, NULL, 1, &launcher) != FUSE_INVALID_ARGUMENT) return fail("no dims");
+  if (fuse_bind(executable, dims, 1, &launcher) != FUSE_OK) return fail("bind");
+  float *memory = aligned_alloc(16, 2 * 24 * sizeof(float));
+  for (int i = 0; i < 24; ++i) memory[i] = (float)i;
+  const float s = 3.0f;
+  const void *arguments[] = {memory, &s, memory + 24};
+  if (fuse_launcher_call(launcher, NULL, arguments, 2, NULL) != FUSE_INVALID_ARGUMENT)
+    return fail("too few arguments");
+  if (fuse_launcher_call(launcher, NULL, arguments, 3, NULL) != FUSE_OK) return fail("call");
+  fuse_launcher_free(launcher);
+  int wrong = 0;
+  for (int i = 0; i < 24; ++i) wrong += memory[24 + i] != 3.0f * memory[i];
+  free(memory);
+  return wrong ? fail("wrong result of the call") : 0;
 }
 
 int main(void) {
@@ -48,6 +98,8 @@ int main(void) {
   arguments[2].shape[0] = 4;
   if (fuse_launch(executable, NULL, arguments, 3, NULL) != FUSE_SHAPE) return fail("shape");
 
+  if (inspect(executable)) return 1;
+  if (bind_and_call(executable)) return 1;
   const int64_t dims[] = {3};
   const char *text = NULL;
   if (fuse_explain(executable, dims, 1, &text) != FUSE_OK) return fail("explain");

@@ -39,9 +39,11 @@ constexpr std::string_view kEverything =
   launch 1 ()
   call "mm" (input 0: f32[B, 3], workspace 0: f32[B]) -> (output 0: f32[B, N])
   call "nothing" () -> ()
-  planned "k0" 2.5e-06 "hbm"
-  planned "k1" 0x7ff0000000000000 ""
-  decision "boundary k0/k1" "two kernels" "one would take 2.0 us" -1.25e-07
+  planned "k0" 2.5e-06 "hbm" 4096.0 ("hbm" 2.5, "mufu" 0.5)
+  planned "k1" 0x7ff0000000000000 "" 0.0 ()
+  decision "boundary k0/k1" "two kernels" "one would take 2.0 us" -1.25e-07 "one kernel"
+  unfused 3 12288.0 7.5
+  size B 512
 }
 )";
 
@@ -72,7 +74,12 @@ TEST(ProgramText, ReadsWhatRunsAndWhatReportsShow) {
   EXPECT_EQ(to_string(p.steps[2].shapes[2]), "[B, N]");
   EXPECT_EQ(p.plan.kernels[0].seconds, 2.5e-6);
   EXPECT_EQ(p.plan.kernels[0].bound, "hbm");
+  EXPECT_EQ(p.plan.kernels[0].bytes, 4096);
+  EXPECT_EQ(p.plan.kernels[0].pipes[1].pipe, "mufu");
   EXPECT_EQ(p.plan.decisions[0].gain_seconds, -1.25e-7);
+  EXPECT_EQ(p.plan.decisions[0].rejected, "one kernel");
+  EXPECT_EQ(p.plan.unfused.kernels, 3u);
+  EXPECT_EQ(p.plan.sizes, (Bindings{{"B", 512}}));
 }
 
 /// Lowers the graph for arguments of the class, and reads back what comes of it.

@@ -1,0 +1,163 @@
+// Sharing within a kernel is shown from its text: one layout whose threads cover all positions
+// once, and loads and stores at one index that tells any two positions apart.
+#include "runtime/in_place.h"
+
+#include "ir/format.h"
+
+#include <algorithm>
+
+namespace fuse {
+
+namespace {
+
+constexpr std::size_t kNever = SIZE_MAX;
+
+bool is_bound(const Step &step, Binding::Kind kind, std::size_t index, std::size_t first,
+              std::size_t last) {
+  return std::any_of(step.bindings.begin() + static_cast<std::ptrdiff_t>(first),
+                     step.bindings.begin() + static_cast<std::ptrdiff_t>(last),
+                     [&](const Binding &b) { return b.kind == kind && b.index == index; });
+}
+
+bool reads(const Step &step, std::size_t input) {
+  std::size_t last = step.is_extern ? step.num_operands : step.bindings.size();
+  return is_bound(step, Binding::Kind::Input, input, 0, last);
+}
+
+bool is_stored(const std::vector<Stmt> &body, BufferId buffer) {
+  return std::any_of(body.begin(), body.end(), [&](const Stmt &stmt) {
+    return (stmt.kind == StmtKind::Store && stmt.buffer == buffer) || is_stored(stmt.body, buffer);
+  });
+}
+
+BufferId buffer_of(const Step &step, Binding::Kind kind, std::size_t index) {
+  for (BufferId id = 0; id < step.bindings.size(); ++id)
+    if (step.bindings[id].kind == kind && step.bindings[id].index == index) return id;
+  return kNone;
+}
+
+bool writes(const Program &program, const Step &step, std::size_t output) {
+  if (step.is_extern)
+    return is_bound(step, Binding::Kind::Output, output, step.num_operands, step.bindings.size());
+  BufferId buffer = buffer_of(step, Binding::Kind::Output, output);
+  return buffer != kNone && is_stored(program.kernels[step.kernel].body, buffer);
+}
+
+/// Looks at one kernel that reads `input` and writes `output`.
+class Overwriting {
+ public:
+  Overwriting(const Kernel &kernel, BufferId input, BufferId output)
+      : k_(kernel), input_(input), output_(output) {}
+
+  std::optional<std::string> obstacle() {
+    if (k_.layouts.size() != 1 || !covers_cluster()) return "its threads share elements";
+    visit(k_.body);
+    return obstacle_;
+  }
+
+ private:
+  /// Whether every thread of a cluster has positions of its own.
+  bool covers_cluster() const {
+    Index threads = 1, blocks = 1;
+    for (const Axis &axis : k_.layouts[0].axes)
+      for (const Digit &digit : axis.digits) {
+        if (digit.kind == DigitKind::Thread) threads = threads * digit.extent;
+        if (digit.kind == DigitKind::Cta) blocks = blocks * digit.extent;
+      }
+    return threads == Index(k_.threads) && blocks == Index(k_.cluster);
+  }
+
+  void visit(const std::vector<Stmt> &body) {
+    for (const Stmt &stmt : body) {
+      if (stmt.kind == StmtKind::LastBlock && touches(stmt.body))
+        obstacle_ = "its last block touches them";
+      if (stmt.kind == StmtKind::Load && stmt.buffer == input_) visit_load(stmt);
+      if (stmt.kind == StmtKind::Store && stmt.buffer == output_) visit_store(stmt);
+      visit(stmt.body);
+    }
+  }
+
+  bool touches(const std::vector<Stmt> &body) const {
+    return std::any_of(body.begin(), body.end(), [&](const Stmt &stmt) {
+      bool access = stmt.kind == StmtKind::Load || stmt.kind == StmtKind::Store;
+      return (access && (stmt.buffer == input_ || stmt.buffer == output_)) || touches(stmt.body);
+    });
+  }
+
+  void visit_load(const Stmt &load) {
+    if (is_written_) obstacle_ = "it reads the one after it has written the other";
+    visit_index(load.index);
+  }
+
+  void visit_store(const Stmt &store) {
+    is_written_ = true;
+    visit_index(store.index);
+  }
+
+  void visit_index(const Index &index) {
+    if (index_ && !(*index_ == index)) obstacle_ = "it reads other elements than it writes";
+    index_ = index;
+    for (const Axis &axis : k_.layouts[0].axes)
+      for (DimId dim : axis.dims)
+        if (!tells_apart(index, dim)) obstacle_ = "its threads share elements";
+  }
+
+  /// Extents of 1 have nothing to tell apart.
+  bool tells_apart(const Index &index, DimId dim) const {
+    if (k_.dims[dim].extent == Index(1)) return true;
+    std::optional<Index> coefficient = index.coefficient_of(dim);
+    return coefficient && !(*coefficient == Index(0));
+  }
+
+  const Kernel &k_;
+  BufferId input_, output_;
+  std::optional<Index> index_;  // of all accesses
+  bool is_written_ = false;
+  std::optional<std::string> obstacle_;
+};
+
+std::optional<std::string> obstacle_in_step(const Program &program, const Step &step,
+                                            SharedMemory pair) {
+  if (step.is_extern) return "extern \"" + step.extern_name + "\" takes both";
+  const Kernel &kernel = program.kernels[step.kernel];
+  BufferId input = buffer_of(step, Binding::Kind::Input, pair.input);
+  BufferId output = buffer_of(step, Binding::Kind::Output, pair.output);
+  std::optional<std::string> obstacle = Overwriting(kernel, input, output).obstacle();
+  if (obstacle) return "kernel " + kernel.name + " takes both and " + *obstacle;
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> obstacle_to_sharing(const Program &program, SharedMemory pair) {
+  const Argument &input = program.inputs[pair.input], &output = program.outputs[pair.output];
+  if (input.is_scalar) return "a scalar has no memory";
+  if (size_of(input.dtype) != size_of(output.dtype) || input.shape != output.shape)
+    return "their sizes differ";
+  std::size_t last_read = kNever, first_write = kNever;
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    if (reads(program.steps[s], pair.input)) last_read = s;
+    if (first_write == kNever && writes(program, program.steps[s], pair.output)) first_write = s;
+  }
+  if (last_read == kNever || first_write == kNever || last_read < first_write) return {};
+  if (last_read > first_write) return input.name + " is read after " + output.name + " is written";
+  return obstacle_in_step(program, program.steps[last_read], pair);
+}
+
+void share_memory(Program &program, const std::vector<SharedMemory> &pairs) {
+  for (const SharedMemory &pair : pairs) {
+    if (std::optional<std::string> obstacle = obstacle_to_sharing(program, pair))
+      fail(ErrorCode::Unsupported, "{} cannot be written over {}: {}",
+           program.outputs[pair.output].name, program.inputs[pair.input].name, *obstacle);
+    for (const Step &step : program.steps) {
+      if (step.is_extern) continue;
+      BufferId input = buffer_of(step, Binding::Kind::Input, pair.input);
+      BufferId output = buffer_of(step, Binding::Kind::Output, pair.output);
+      if (input == kNone || output == kNone) continue;
+      program.kernels[step.kernel].buffers[input].coherent = true;
+      program.kernels[step.kernel].buffers[output].coherent = true;
+    }
+  }
+}
+
+}  // namespace fuse

@@ -1,0 +1,228 @@
+// What an embedder may rely on, on the host executor: opaque operations of every kind of memory,
+// outputs written over inputs, and values that outlive what made them.
+#include "expect_error.h"
+
+#include <fuse/jit.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <thread>
+
+using namespace fuse;
+using ::testing::HasSubstr;
+
+namespace {
+
+CompileOptions on_host() {
+  CompileOptions options;
+  options.executor = Executor::Host;
+  return options;
+}
+
+std::vector<float> ramp(std::size_t n) {
+  std::vector<float> x(n);
+  std::iota(x.begin(), x.end(), 1.0f);
+  return x;
+}
+
+/// Elements of a view of rank 2, wherever they lie.
+float &element(const TensorView &view, std::int64_t i, std::int64_t j) {
+  auto *data = static_cast<float *>(const_cast<void *>(view.data));
+  std::int64_t rows = view.contiguous ? view.shape[1] : view.strides[0];
+  return data[i * rows + j * (view.contiguous ? 1 : view.strides[1])];
+}
+
+/// extern "negate", which honours strides.
+LaunchOptions negating() {
+  LaunchOptions options;
+  options.run_extern = [](const ExternCall &call) {
+    ASSERT_EQ(call.name, "negate");
+    for (std::int64_t i = 0; i < call.results[0].shape[0]; ++i)
+      for (std::int64_t j = 0; j < call.results[0].shape[1]; ++j)
+        element(call.results[0], i, j) = -element(call.operands[0], i, j);
+  };
+  return options;
+}
+
+Executable negate_twice_shown() {
+  Graph g("negated");
+  Value x = g.input("x", f32, {g.dim("B"), 4});
+  Value y = g.extern_op("negate", {x}, {{f32, x.shape()}})[0];
+  g.output("y", y);
+  g.output("again", y);
+  g.output("flat", reshape(y, {g.dim("B") * Dim(4)}));
+  return compile(g, on_host());
+}
+
+}  // namespace
+
+TEST(OpaqueResults, AreCopiedToFurtherOutputs) {
+  Executable exe = negate_twice_shown();
+  std::vector<float> x = ramp(12), y(12), again(12), flat(12);
+  exe.launch(nullptr,
+             {tensor(x.data(), {3, 4}), tensor(y.data(), {3, 4}), tensor(again.data(), {3, 4}),
+              tensor(flat.data(), {12})},
+             negating());
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(y[i], -x[i]);
+  EXPECT_EQ(again, y);
+  EXPECT_EQ(flat, y);
+}
+
+TEST(OpaqueOperands, SeeStridesOfArguments) {
+  Graph g("negated");
+  Value x = g.input("x", f32, {g.dim("B"), 4});
+  g.output("y", g.extern_op("negate", {x}, {{f32, x.shape()}})[0]);
+  Executable exe = compile(g, on_host());
+  std::vector<float> x_data = ramp(24), y(24);
+  exe.launch(nullptr, {tensor(x_data.data(), {3, 4}, {8, 2}), tensor(y.data(), {3, 4}, {1, 3})},
+             negating());
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 4; ++j) EXPECT_EQ(y[i + 3 * j], -x_data[8 * i + 2 * j]);
+}
+
+TEST(OpaqueOperands, AReshapeThatNoStridesGiveIsRefused) {
+  Graph g("negated");
+  Value x = g.input("x", f32, {6, 4});
+  Value flat = reshape(x, {4, 6});
+  g.output("y", g.extern_op("negate", {flat}, {{f32, {4, 6}}})[0]);
+  Executable exe = compile(g, on_host());
+  std::vector<float> data = ramp(48), y(24);
+  exe.launch(nullptr, {tensor(data.data(), {6, 4}), tensor(y.data(), {4, 6})}, negating());
+  EXPECT_EQ(y[23], -24.0f);
+  EXPECT_EQ(error_of(ErrorCode::Unsupported,
+                     [&] {
+                       exe.launch(nullptr,
+                                  {tensor(data.data(), {6, 4}, {8, 1}), tensor(y.data(), {4, 6})},
+                                  negating());
+                     }),
+            "x is strided and extern \"negate\" takes it in another shape: make it contiguous");
+}
+
+namespace {
+
+Executable softmax_in_place(std::vector<InPlacePair> pairs) {
+  Graph g("softmax");
+  Value x = g.input("x", f32, {g.dim("B"), 100});
+  g.output("y", softmax(x, 1));
+  CompileOptions options = on_host();
+  options.in_place = std::move(pairs);
+  return compile(g, options);
+}
+
+}  // namespace
+
+TEST(InPlace, ADeclaredPairSharesMemory) {
+  Executable apart = softmax_in_place({}), shared = softmax_in_place({{"x", "y"}});
+  ASSERT_EQ(apart.in_place_pairs().size(), 1u);
+  EXPECT_EQ(apart.in_place_pairs()[0].input, "x");
+  EXPECT_EQ(apart.in_place_pairs()[0].output, "y");
+  alignas(16) float x[700], y[700];
+  for (int i = 0; i < 700; ++i) x[i] = static_cast<float>(i % 13);
+  apart.launch(nullptr, {tensor(x, {7, 100}), tensor(y, {7, 100})});
+  EXPECT_THAT(error_of(ErrorCode::InvalidArgument,
+                       [&] { apart.launch(nullptr, {tensor(x, {7, 100}), tensor(x, {7, 100})}); }),
+              HasSubstr("x and y overlap in memory"));
+  EXPECT_THAT(shared.kernels({7})[0].text, HasSubstr("coherent"));
+  shared.launch(nullptr, {tensor(x, {7, 100}), tensor(x, {7, 100})});
+  EXPECT_EQ(std::memcmp(x, y, sizeof y), 0);
+}
+
+TEST(InPlace, WhatKernelsDoNotAllowIsRefused) {
+  Graph g("flipped");
+  Value x = g.input("x", f32, {64}), w = g.input("w", f32, {32});
+  g.output("y", flip(x, {0}));
+  g.output("z", 2.0 * w);
+  CompileOptions options = on_host();
+  EXPECT_EQ(compile(g, options).in_place_pairs().size(), 1u);
+  options.in_place = {{"x", "y"}};
+  EXPECT_THAT(error_of(ErrorCode::Unsupported, [&] { compile(g, options); }),
+              HasSubstr("y cannot be written over x: kernel"));
+  options.in_place = {{"x", "z"}};
+  EXPECT_EQ(error_of(ErrorCode::Unsupported, [&] { compile(g, options); }),
+            "z cannot be written over x: their sizes differ");
+  options.in_place = {{"w", "z"}, {"w", "z"}};
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { compile(g, options); }),
+            "in_place: w stands in two pairs");
+  options.in_place = {{"q", "z"}};
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { compile(g, options); }),
+            "in_place: flipped has no input named 'q'");
+}
+
+TEST(InPlace, AnInputThatIsReadLaterIsRefused) {
+  Graph g("later");
+  Value x = g.input("x", f32, {64, 64});
+  g.output("y", x + 1.0);
+  g.output("t", transpose(x, {1, 0}) * 2.0);
+  CompileOptions options = on_host();
+  options.overrides.no_fuse = {};
+  for (const InPlacePair &pair : compile(g, options).in_place_pairs()) {
+    options.in_place = {pair};
+    Executable exe = compile(g, options);
+    std::vector<float> data = ramp(64 * 64), other(64 * 64), expected = data;
+    bool is_y = pair.output == "y";
+    exe.launch(nullptr,
+               {tensor(data.data(), {64, 64}), tensor(is_y ? data.data() : other.data(), {64, 64}),
+                tensor(is_y ? other.data() : data.data(), {64, 64})});
+    const std::vector<float> &y = is_y ? data : other, &t = is_y ? other : data;
+    for (std::size_t i = 0; i < 64; ++i)
+      for (std::size_t j = 0; j < 64; ++j) {
+        EXPECT_EQ(y[64 * i + j], expected[64 * i + j] + 1);
+        EXPECT_EQ(t[64 * i + j], expected[64 * j + i] * 2);
+      }
+  }
+}
+
+TEST(Lifetime, ALauncherOutlivesItsExecutableAndGraph) {
+  Launcher launch = [] {
+    Graph g("doubled");
+    Value x = g.input("x", f32, {g.dim("B")});
+    g.output("y", 2.0 * x);
+    return compile(g, on_host()).bind({100});
+  }();
+  alignas(16) float x[100], y[100];
+  for (int i = 0; i < 100; ++i) x[i] = static_cast<float>(i);
+  launch(nullptr, {x, y});
+  EXPECT_EQ(y[99], 198.0f);
+}
+
+TEST(Lifetime, AnExecutableMayBeDroppedWhileAThreadLaunchesIt) {
+  auto exe = std::make_unique<Executable>(softmax_in_place({}));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([copy = *exe] {
+      alignas(16) float x[300] = {}, y[300];
+      for (int i = 0; i < 20; ++i) copy.launch(nullptr, {tensor(x, {3, 100}), tensor(y, {3, 100})});
+      EXPECT_EQ(y[0], 0.01f);
+    });
+  exe.reset();
+  for (std::thread &t : threads) t.join();
+}
+
+TEST(Allocators, WorkspacesOfTheHostComeFromTheHook) {
+  Graph g("two");
+  Value x = g.input("x", f32, {64, 64});
+  Value negated = g.extern_op("negate", {exp(x)}, {{f32, {64, 64}}})[0];
+  g.output("y", negated + 1.0);
+  std::size_t live = 0, total = 0;
+  CompileOptions options = on_host();
+  options.allocator = {[&](std::size_t bytes) {
+                         live += bytes;
+                         total += bytes;
+                         return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+                       },
+                       [&](void *address, std::size_t bytes) {
+                         live -= bytes;
+                         std::free(address);
+                       }};
+  {
+    Executable exe = compile(g, options);
+    std::vector<float> data(64 * 64), y(64 * 64);
+    exe.launch(nullptr, {tensor(data.data(), {64, 64}), tensor(y.data(), {64, 64})}, negating());
+    EXPECT_EQ(y[0], 0.0f);
+    EXPECT_GE(total, exe.workspace_bytes({}));
+  }
+  EXPECT_GT(total, 0u);
+  EXPECT_EQ(live, 0u);
+}
