@@ -14,7 +14,8 @@ constexpr int kFlatThreads = 256;
 constexpr int kRowThreads = 128;  // of a block with several rows
 constexpr int kMaxElementsPerThread = 64;
 constexpr int kSpareRegisters = 40;                // beside the elements: addresses, edges, states
-constexpr int kResidentRegisters = 24;             // likewise, of a thread that holds a row's part
+constexpr int kResidentRegisters = 24;             // likewise, of a thread that holds a part of a row
+constexpr int kUnpackRegisters = 8;                // more where it holds packed elements
 constexpr int kRegistersPerRow = 16;               // of an operand along the row, weights for one
 constexpr int kLoopRegisters = 36;                 // of a thread in a loop: the values in work too
 constexpr std::int64_t kAlignedRow = 512;          // shorter rows are not worth a peeled head
@@ -85,6 +86,7 @@ class Chooser : MappingQueries {
     }
     if (m_.form == Form::Resident)
       return ceil_div(elements * p_.reductions.held_bytes, 4) + kResidentRegisters +
+             (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) +
              kRegistersPerRow * rows;
     return ceil_div(elements * bytes + states * p_.reductions.state_bytes, 4) + kLoopRegisters;
   }
