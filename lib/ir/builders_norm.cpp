@@ -2,6 +2,7 @@
 #include "ir/build.h"
 #include "ir/composite.h"
 #include "ir/format.h"
+#include "ir/op.h"
 
 #include <algorithm>
 #include <numeric>
@@ -37,10 +38,20 @@ Value scale(Value x, Value weight, Value bias, const Axes &axes) {
   return x;
 }
 
-/// The distances' own mean is what the first mean lost: rows of equal values give zeros.
+/// Whether the values have so few digits that a sum of many equal ones has all of them: 16-bit
+/// values in f32.
+bool sums_of_equals_are_exact(Value x) {
+  const GraphData &g = *x.graph();
+  NodeId id = x.index();
+  while (info(g.node(id).op).kind == OpKind::View) id = g.operand(id, 0);
+  return g.node(id).op == Op::Cast && is_float16(g.dtype(g.operand(id, 0)));
+}
+
+/// Rows of equal values give zeros: the distances' own mean is what the first mean lost.
 Value standardize(Value x, const Axes &axes, double eps) {
   Value d = x - mean(x, axes, true);
-  return (d - mean(d, axes, true)) * rsqrt(mean(d * d, axes, true) + eps);
+  Value deviation = rsqrt(mean(d * d, axes, true) + eps);
+  return (sums_of_equals_are_exact(x) ? d : d - mean(d, axes, true)) * deviation;
 }
 
 Axes all_but(int axis, int rank) {

@@ -263,16 +263,20 @@ std::pair<ValueId, ValueId> BodyBuilder::reciprocal_of(ValueId divisor) {
   auto known = reciprocals_.find(divisor);
   if (known != reciprocals_.end()) return known->second;
   auto literal = [&](double x) { return emit_constant(float_literal(DType::F32, x)); };
-  if (moderate_.count(divisor))
-    return reciprocals_[divisor] = {kNone, compute(Op::Div, DType::F32, {literal(1), divisor})};
+  // An exact division has a slow path in a function of its own, which costs registers.
+  auto invert = [&](ValueId x) {
+    ValueId result = compute(Op::Div, DType::F32, {literal(1), x});
+    list_of(kernel_.values[result].dims).back().approximate = true;
+    return result;
+  };
+  if (moderate_.count(divisor)) return reciprocals_[divisor] = {kNone, invert(divisor)};
   ValueId magnitude = compute(Op::Abs, DType::F32, {divisor});
   ValueId tiny = compute(Op::Lt, DType::Bool, {magnitude, literal(0x1p-120)});
   ValueId huge = compute(Op::Gt, DType::Bool, {magnitude, literal(0x1p120)});
   ValueId scale = compute(Op::Select, DType::F32, {huge, literal(0x1p-66), literal(1)});
   scale = compute(Op::Select, DType::F32, {tiny, literal(0x1p66), scale});
   ValueId scaled = compute(Op::Mul, DType::F32, {divisor, scale});
-  ValueId reciprocal = compute(Op::Div, DType::F32, {literal(1), scaled});
-  return reciprocals_[divisor] = {scale, reciprocal};
+  return reciprocals_[divisor] = {scale, invert(scaled)};
 }
 
 /// A division by what a whole row shares: one reciprocal for the row.

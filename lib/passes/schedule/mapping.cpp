@@ -13,16 +13,16 @@ constexpr int kWarp = 32;
 constexpr int kFlatThreads = 256;
 constexpr int kRowThreads = 128;  // of a block with several rows
 constexpr int kMaxElementsPerThread = 64;
-constexpr int kSpareRegisters = 40;                // beside the elements: addresses, edges, states
-constexpr int kResidentRegisters = 24;             // likewise, of a thread that holds a part of a row
-constexpr int kUnpackRegisters = 8;                // more where it holds packed elements
-constexpr int kRegistersPerRow = 16;               // of an operand along the row, weights for one
-constexpr int kLoopRegisters = 36;                 // of a thread in a loop: the values in work too
-constexpr std::int64_t kAlignedRow = 512;          // shorter rows are not worth a peeled head
-constexpr std::int64_t kBlockThreads = 256;        // that hold a row alone before others help
-constexpr std::int64_t kClusterThreads = 128;      // of each block where several share a row
-constexpr std::int64_t kMaxCluster = 8;            // larger ones need an opt-in at launch
-constexpr int kLoopElements = 16;                  // of a thread in an iteration
+constexpr int kSpareRegisters = 40;            // beside the elements: addresses, edges, states
+constexpr int kResidentRegisters = 24;         // likewise, of a thread that holds a part of a row
+constexpr int kUnpackRegisters = 8;            // more where it holds packed elements
+constexpr int kRegistersPerRow = 16;           // of an operand along the row, weights for one
+constexpr int kLoopRegisters = 36;             // of a thread in a loop: the values in work too
+constexpr std::int64_t kAlignedRow = 512;      // shorter rows are not worth a peeled head
+constexpr std::int64_t kBlockThreads = 256;    // that hold a row alone before others help
+constexpr std::int64_t kClusterThreads = 128;  // of each block where several share a row
+constexpr std::int64_t kMaxCluster = 8;        // larger ones need an opt-in at launch
+constexpr int kLoopElements = 16;              // of a thread in an iteration
 constexpr std::int64_t kExchangeBytes = 48 << 10;  // shared memory that needs no opt-in
 constexpr int kUnroll = 4;                         // independent loads in flight in a loop
 
@@ -86,8 +86,7 @@ class Chooser : MappingQueries {
     }
     if (m_.form == Form::Resident)
       return ceil_div(elements * p_.reductions.held_bytes, 4) + kResidentRegisters +
-             (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) +
-             kRegistersPerRow * rows;
+             (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) + kRegistersPerRow * rows;
     return ceil_div(elements * bytes + states * p_.reductions.state_bytes, 4) + kLoopRegisters;
   }
 
