@@ -3,6 +3,8 @@
 // Sums and products bound the error of any tree of at most log2(n) + extra levels; maxima carry
 // the hull of what their operands allow; an arg-reduction with a rival within its error is unknown.
 #include "ir/evaluate_ball.h"
+#include "ir/format.h"
+#include "ir/op.h"
 #include "ir/scalar.h"
 #include "ir/scalar_math.h"
 
@@ -220,6 +222,8 @@ Expected evaluate_reduce(Op op, const Expected &x, const std::vector<int> &axes,
                          int extra_depth) {
   Folding f = folding_of(x.shape, axes);
   bool is_arg = op == Op::ArgMax || op == Op::ArgMin;
+  if (f.count == 0 && (is_arg || op == Op::ReduceMax || op == Op::ReduceMin))
+    fail(ErrorCode::Shape, "{}: an axis is empty", info(op).text);
   bool rounds = is_float(x.dtype) && (op == Op::Sum || op == Op::Prod);
   Expected out = make_expected(is_arg ? DType::I64 : x.dtype, std::move(shape), false,
                                rounds || !x.error.empty());

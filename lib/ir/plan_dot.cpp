@@ -69,11 +69,16 @@ class DotPrinter {
     for (NodeId id : k.stores) print_store(index, id);
   }
 
+  /// What a kernel stores and does not compute is a copy of memory.
   void print_store(std::size_t kernel, NodeId id) {
-    print_node(memory(id), id, "ellipse");
     const PlannedKernel &k = p_.kernels[kernel];
-    if (std::binary_search(k.nodes.begin(), k.nodes.end(), id))
+    if (std::binary_search(k.nodes.begin(), k.nodes.end(), id)) {
+      print_node(memory(id), id, "ellipse");
       append(out_, "  {} -> {};\n", inner(kernel, id), memory(id));
+    } else {
+      append(out_, "  {} [shape=box, label=\"copy\"];\n", inner(kernel, id));
+      append(out_, "  {} -> {};\n", memory(id), inner(kernel, id));
+    }
   }
 
   void print_extern(NodeId id) {

@@ -4,8 +4,11 @@
 #include "ir/env.h"
 #include "ir/format.h"
 #include "ir/graph_data.h"
+#include "ir/op.h"
 #include "runtime/executable_impl.h"
 #include "runtime/plan_cache.h"
+
+#include <algorithm>
 
 namespace fuse {
 
@@ -22,9 +25,28 @@ Target resolve(const CompileOptions &options, Executor executor) {
   return executor == Executor::Gpu ? target_of(options.device) : Target::named("host");
 }
 
+/// Symbolic axes that a maximum, a minimum or a position is taken over: static ones were checked
+/// when the graph was built.
+void require_elements(const GraphData &g, NodeId id, Interface &interface) {
+  const OpInfo &op = info(g.node(id).op);
+  bool has_identity = g.node(id).op == Op::Sum || g.node(id).op == Op::Prod ||
+                      g.node(id).op == Op::Any || g.node(id).op == Op::All;
+  if (op.kind != OpKind::Reduce || has_identity) return;
+  const Shape &shape = g.shape(g.operand(id, 0));
+  for (int axis : g.attr<AxesAttr>(id).axes) {
+    const Dim &extent = shape[static_cast<std::size_t>(axis)];
+    auto known = [&](const auto &entry) { return entry.first == extent; };
+    if (!extent.is_static() &&
+        std::none_of(interface.not_empty.begin(), interface.not_empty.end(), known))
+      interface.not_empty.emplace_back(
+          extent, fmt::format("{}: axis {} of {}{} is empty", op.text, axis,
+                              to_string(g.dtype(g.operand(id, 0))), to_string(shape)));
+  }
+}
+
 Interface interface_of(const Graph &graph) {
   const GraphData &g = graph.data();
-  Interface interface{g.name, {}, {}, g.symbols};
+  Interface interface{g.name, {}, {}, g.symbols, {}};
   for (NodeId id : g.inputs) {
     const InputAttr &input = g.attr<InputAttr>(id);
     Argument a{input.name, g.dtype(id), g.shape(id)};
@@ -33,6 +55,7 @@ Interface interface_of(const Graph &graph) {
   }
   for (const Output &o : g.outputs)
     interface.outputs.push_back({o.name, g.dtype(o.node), g.shape(o.node)});
+  for (NodeId id = 0; id < g.size(); ++id) require_elements(g, id, interface);
   return interface;
 }
 

@@ -26,6 +26,7 @@ ExecutableImpl::ExecutableImpl(Interface interface, Lower lower, const CompileOp
         return build(arguments, sizes);
       }),
       workspaces_(options.allocator) {
+  for (const auto &[extent, words] : interface_.not_empty) solver_.require_elements(extent, words);
   first_ = variants_.start(default_class(), options_.expected_sizes);
   if (executor_ != Executor::Gpu) return;
   Context context = context_of(nullptr, options_.device);

@@ -23,24 +23,30 @@ SizeSolver::SizeSolver(const std::vector<Argument> &inputs, const std::vector<Ar
   find_rules();
 }
 
-void SizeSolver::add(const Argument &argument) {
+SizeSolver::Extent SizeSolver::extent_of(const Dim &dim, const std::string &owner) const {
   auto index_of = [&](const std::string &name) {
     auto it = std::find_if(symbols_.begin(), symbols_.end(),
                            [&](const Symbol &s) { return s.name == name; });
-    FUSE_CHECK(it != symbols_.end(), "symbol {} of {} is not declared", name, argument.name);
+    FUSE_CHECK(it != symbols_.end(), "symbol {} of {} is not declared", name, owner);
     return static_cast<std::uint32_t>(it - symbols_.begin());
   };
-  Shaped shaped{argument.name, argument.is_scalar, {}};
-  for (const Dim &dim : argument.shape) {
-    Extent extent;
-    for (const Dim::Term &t : dim.terms()) {
-      Term term{t.coefficient, {}};
-      for (const std::string &s : t.symbols) term.symbols.push_back(index_of(s));
-      extent.push_back(std::move(term));
-    }
-    shaped.extents.push_back(std::move(extent));
+  Extent extent;
+  for (const Dim::Term &t : dim.terms()) {
+    Term term{t.coefficient, {}};
+    for (const std::string &s : t.symbols) term.symbols.push_back(index_of(s));
+    extent.push_back(std::move(term));
   }
+  return extent;
+}
+
+void SizeSolver::add(const Argument &argument) {
+  Shaped shaped{argument.name, argument.is_scalar, {}};
+  for (const Dim &dim : argument.shape) shaped.extents.push_back(extent_of(dim, argument.name));
   arguments_.push_back(std::move(shaped));
+}
+
+void SizeSolver::require_elements(const Dim &extent, std::string words) {
+  not_empty_.emplace_back(extent_of(extent, words), std::move(words));
 }
 
 bool SizeSolver::solves(const Extent &extent, const std::vector<bool> &known,
@@ -133,6 +139,8 @@ void SizeSolver::check_bounds(const std::int64_t *values) const {
     if (values[s] % bounds.divisor != 0)
       fail(ErrorCode::Shape, "{} = {} is not a multiple of {}", name, values[s], bounds.divisor);
   }
+  for (const auto &[extent, words] : not_empty_)
+    if (value_of(extent, values) == 0) throw Error(ErrorCode::Shape, words);
 }
 
 void SizeSolver::check_shape(std::size_t argument, const Arg &given,
@@ -164,15 +172,19 @@ void SizeSolver::fail_extent(std::size_t argument, std::size_t axis, std::int64_
        given, extent(argument, axis, values), because);
 }
 
-std::int64_t SizeSolver::extent(std::size_t argument, std::size_t axis,
-                                const std::int64_t *values) const {
+std::int64_t SizeSolver::value_of(const Extent &extent, const std::int64_t *values) {
   std::int64_t sum = 0;
-  for (const Term &term : arguments_[argument].extents[axis]) {
+  for (const Term &term : extent) {
     std::int64_t product = term.coefficient;
     for (std::uint32_t s : term.symbols) product = kExact.mul(product, values[s]);
     sum = kExact.add(sum, product);
   }
   return sum;
+}
+
+std::int64_t SizeSolver::extent(std::size_t argument, std::size_t axis,
+                                const std::int64_t *values) const {
+  return value_of(arguments_[argument].extents[axis], values);
 }
 
 std::vector<std::int64_t> SizeSolver::values_of(const Dims &dims) const {

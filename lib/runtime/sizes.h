@@ -18,6 +18,9 @@ class SizeSolver {
   SizeSolver(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs,
              const std::vector<Symbol> &symbols);
 
+  /// Sizes that make the extent 0 are refused from now on, with Error{Shape} and the words.
+  void require_elements(const Dim &extent, std::string words);
+
   std::size_t num_symbols() const { return symbols_.size(); }
   const std::vector<Symbol> &symbols() const { return symbols_; }
 
@@ -53,6 +56,8 @@ class SizeSolver {
   };
 
   void add(const Argument &argument);
+  Extent extent_of(const Dim &dim, const std::string &owner) const;
+  static std::int64_t value_of(const Extent &extent, const std::int64_t *values);
   void find_rules();
   bool solves(const Extent &extent, const std::vector<bool> &known, std::uint32_t &symbol) const;
   bool apply(const Rule &rule, const Arg *arguments, std::int64_t *values) const;
@@ -64,6 +69,7 @@ class SizeSolver {
   std::vector<Symbol> symbols_;
   std::vector<Shaped> arguments_;
   std::vector<Rule> rules_;
+  std::vector<std::pair<Extent, std::string>> not_empty_;
 };
 
 }  // namespace fuse

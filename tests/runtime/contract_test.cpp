@@ -174,6 +174,27 @@ TEST(InPlace, AnInputThatIsReadLaterIsRefused) {
   }
 }
 
+TEST(EmptyAxes, OfAMaximumAreRefusedWhereSizesAreKnown) {
+  Graph g("largest");
+  Value x = g.input("x", f32, {g.dim("B", {0, 100, 1}), g.dim("N", {0, 100, 1})});
+  g.output("m", reduce_max(x, {1}));
+  g.output("s", sum(x, {1}));
+  Executable exe = compile(g, on_host());
+  std::vector<float> x_data(6, 2.0f), m(3), s(3);
+  exe.launch(nullptr,
+             {tensor(x_data.data(), {3, 2}), tensor(m.data(), {3}), tensor(s.data(), {3})});
+  EXPECT_EQ(m[2] + s[2], 6.0f);
+  exe.launch(nullptr,
+             {tensor(x_data.data(), {0, 2}), tensor(m.data(), {0}), tensor(s.data(), {0})});
+  EXPECT_EQ(error_of(ErrorCode::Shape,
+                     [&] {
+                       exe.launch(nullptr, {tensor(x_data.data(), {3, 0}), tensor(m.data(), {3}),
+                                            tensor(s.data(), {3})});
+                     }),
+            "max: axis 1 of f32[B, N] is empty");
+  error_of(ErrorCode::Shape, [&] { exe.bind({3, 0}); });
+}
+
 TEST(Lifetime, ALauncherOutlivesItsExecutableAndGraph) {
   Launcher launch = [] {
     Graph g("doubled");

@@ -144,9 +144,17 @@ std::vector<std::string> names_of(const std::vector<ArgumentInfo> &infos) {
   return names;
 }
 
+void require_no_extern(const GraphData &graph) {
+  for (NodeId id = 0; id < graph.size(); ++id)
+    if (graph.node(id).op == Op::Extern)
+      refuse(ErrorCode::Unsupported, "extern \"{}\": a program that runs it must launch the graph",
+             graph.attr<ExternAttr>(id).name);
+}
+
 }  // namespace
 
 bool run_graph(const Graph &graph, const Options &options, std::string &text) {
+  require_no_extern(graph.data());
   RunArguments run = make_arguments(graph, options);
   CompileOptions compiling;
   compiling.executor = options.on;
