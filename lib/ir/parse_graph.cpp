@@ -250,7 +250,7 @@ class GraphParser {
     if (it != values_.end()) return it->second;
     std::vector<std::string_view> known;
     for (const auto &[defined, node] : values_) known.push_back(defined);
-    lexer_.error(name, "%" + name.name + " is not defined" + suggest(name.name, known));
+    lexer_.error(name, "%" + name.name + " is not defined" + suggest(name.name, known, "%"));
   }
 
   /// [start:stop, start:stop:step]

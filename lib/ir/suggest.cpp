@@ -25,10 +25,13 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string suggest(std::string_view word, const std::vector<std::string_view> &candidates) {
+std::string suggest(std::string_view word, const std::vector<std::string_view> &candidates,
+                    std::string_view prefix) {
   constexpr std::size_t kLongest = 40;  // names are short; a longer word is no slip
   if (word.size() > kLongest) return {};
-  std::size_t best = word.size() < 4 ? 2 : 3;  // distances below this are slips
+  // Distances below this are slips. Of single letters only the one that there is may be meant.
+  std::size_t best = word.size() < 4 ? 2 : 3;
+  if (word.size() == 1 && candidates.size() > 1) best = 1;
   std::string_view nearest;
   for (std::string_view c : candidates) {
     std::size_t d = distance(word, c);
@@ -36,7 +39,7 @@ std::string suggest(std::string_view word, const std::vector<std::string_view> &
     best = d;
     nearest = c;
   }
-  return nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?";
+  return nearest.empty() ? std::string() : "; did you mean " + std::string(prefix) + std::string(nearest) + "?";
 }
 
 }  // namespace fuse
