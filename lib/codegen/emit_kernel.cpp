@@ -109,12 +109,12 @@ void Emitter::define(ValueId value, Values slots) { values_[value] = std::move(s
 
 void Emitter::emit_body(const std::vector<Stmt> &body) {
   for (std::size_t i = 0; i < body.size();) {
-    if (body[i].kind != StmtKind::Reduce) {
+    std::size_t run = end_of_local(body, i), end = end_of_reductions(body, run);
+    if (end == i) {
       emit_stmt(body[i++]);
       continue;
     }
-    std::size_t end = end_of_reductions(body, i);
-    emit_reductions(std::span(body).subspan(i, end - i));
+    emit_run(std::span(body).subspan(i, run - i), std::span(body).subspan(run, end - run));
     i = end;
   }
 }
@@ -122,121 +122,17 @@ void Emitter::emit_body(const std::vector<Stmt> &body) {
 void Emitter::emit_stmt(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant: return emit_constant(stmt);
-    case StmtKind::Position: return emit_position(stmt);
-    case StmtKind::Compute: return emit_compute(stmt);
+    case StmtKind::Position:
+    case StmtKind::Compute:
+    case StmtKind::Keep: return emit_all_slots(stmt);
     case StmtKind::Load: return emit_load(stmt);
     case StmtKind::Store: return emit_store(stmt);
-    case StmtKind::Reduce: return emit_reductions({&stmt, 1});
+    case StmtKind::Reduce: return emit_run({}, {&stmt, 1});
     case StmtKind::Scan: return emit_scan(stmt);
     case StmtKind::Move: return emit_move(stmt);
-    case StmtKind::Keep: return emit_keep(stmt);
     case StmtKind::For: return emit_for(stmt);
     case StmtKind::In: return emit_in(stmt);
     case StmtKind::LastBlock: return emit_last_block(stmt);
-  }
-}
-
-llvm::Constant *Emitter::constant_of(DType dtype, std::uint64_t bits) {
-  llvm::Type *type = type_of(dtype, module_.getContext());
-  llvm::APInt pattern = llvm::APInt(64, bits).trunc(type->getPrimitiveSizeInBits());
-  if (type->isIntegerTy()) return llvm::ConstantInt::get(type, pattern);
-  return llvm::ConstantFP::get(type, llvm::APFloat(type->getFltSemantics(), pattern));
-}
-
-void Emitter::emit_constant(const Stmt &stmt) {
-  define(stmt.results[0], {constant_of(stmt.literal.dtype, stmt.literal.bits)});
-}
-
-void Emitter::emit_position(const Stmt &stmt) {
-  ValueId result = stmt.results[0];
-  SlotSpace space = slots_of(result);
-  Index placed = map_.place(stmt.index, layout_);
-  llvm::Type *type = type_of(kernel_.values[result].dtype, module_.getContext());
-  unsigned bits = type->getIntegerBitWidth() > 32 ? 64 : 32;
-  Values slots;
-  for (std::size_t s = 0; s < space.size(); ++s)
-    slots.push_back(
-        b_.CreateTrunc(materialize(emit_offset(placed, space.decode(s), bits), bits), type));
-  define(result, std::move(slots));
-}
-
-void Emitter::emit_compute(const Stmt &stmt) {
-  ValueId result = stmt.results[0];
-  SlotSpace space = slots_of(result);
-  std::vector<Values> operands(stmt.operands.size());
-  std::vector<DType> dtypes;
-  for (ValueId operand : stmt.operands) dtypes.push_back(kernel_.values[operand].dtype);
-  for (std::size_t s = 0; s < space.size(); ++s) {
-    Assignment assignment = space.decode(s);
-    for (std::size_t i = 0; i < operands.size(); ++i)
-      operands[i].push_back(value_at(stmt.operands[i], assignment));
-  }
-  define(result, ops_.emit_slots(stmt.op, kernel_.values[result].dtype, operands, dtypes,
-                                 stmt.approximate));
-}
-
-namespace {
-
-/// The value behind assembly that does nothing, so that it is not computed again.
-llvm::Value *emit_opaque(Builder &b, llvm::Value *value) {
-  llvm::Module &module = *b.GetInsertBlock()->getModule();
-  llvm::Type *type = value->getType();
-  auto call = [&](Hook hook, llvm::Value *x) {
-    return b.CreateCall(hook_function(module, hook), {x});
-  };
-  if (type->isFloatTy()) return call(Hook::opaque_f32, value);
-  if (type->isDoubleTy()) return call(Hook::opaque_f64, value);
-  if (type->isIntegerTy(64)) return call(Hook::opaque_i64, value);
-  if (type->isIntegerTy(32)) return call(Hook::opaque_i32, value);
-  if (type->getPrimitiveSizeInBits() == 16)
-    return b.CreateBitCast(call(Hook::opaque_i16, b.CreateBitCast(value, b.getInt16Ty())), type);
-  return b.CreateTrunc(call(Hook::opaque_i32, b.CreateZExt(value, b.getInt32Ty())), type);
-}
-
-/// Neighbours of 8 or 16 bits stay packed in words, as loads bring them.
-void emit_opaque_slots(Builder &b, Values &slots) {
-  std::size_t bits = slots[0]->getType()->getPrimitiveSizeInBits();
-  std::size_t count = bits < 8 ? 1 : std::max<std::size_t>(1, 32 / bits);
-  if (count == 1 || slots.size() % count != 0) count = 1;
-  for (std::size_t s = 0; s < slots.size(); s += count) {
-    auto at = slots.begin() + static_cast<std::ptrdiff_t>(s);
-    Values word(at, at + static_cast<std::ptrdiff_t>(count));
-    llvm::Value *joined = join_vector(b, word);
-    llvm::Type *type = joined->getType();
-    if (count > 1) joined = b.CreateBitCast(joined, b.getInt32Ty());
-    joined = emit_opaque(b, joined);
-    if (count > 1) joined = b.CreateBitCast(joined, type);
-    Values kept = split_vector(b, joined);
-    std::copy(kept.begin(), kept.end(), at);
-  }
-}
-
-}  // namespace
-
-void Emitter::emit_keep(const Stmt &stmt) {
-  ValueId operand = stmt.operands[0];
-  SlotSpace space = slots_of(operand);
-  Values slots;
-  for (std::size_t s = 0; s < space.size(); ++s)
-    slots.push_back(value_at(operand, space.decode(s)));
-  if (stmt.residence == Residence::Shared)
-    keep_shared(kernel_.values[operand].dtype, slots);
-  else
-    emit_opaque_slots(b_, slots);
-  define(stmt.results[0], std::move(slots));
-}
-
-/// Each thread writes its slots for itself; they become the addresses that value_at reads.
-void Emitter::keep_shared(DType dtype, Values &slots) {
-  std::int64_t per_slot = static_cast<std::int64_t>(size_of(dtype)) * kernel_.threads;
-  auto count = static_cast<std::int64_t>(slots.size());
-  llvm::Value *region = allocate_shared(count * per_slot, "keep");
-  llvm::Type *element = memory_type_of(dtype, module_.getContext());
-  llvm::Value *own = b_.CreateGEP(element, region, thread_);
-  for (std::size_t s = 0; s < slots.size(); ++s) {
-    llvm::Value *pointer = b_.CreateConstGEP1_64(b_.getInt8Ty(), own, s * per_slot);
-    b_.CreateStore(slots[s], pointer, /*isVolatile=*/true);
-    slots[s] = pointer;
   }
 }
 

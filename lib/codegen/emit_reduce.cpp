@@ -87,10 +87,12 @@ struct Emitter::Reduction {
   const Stmt *stmt;
   MonoidOps monoid;
   std::vector<Part> threads, blocks;
-  std::vector<State> states = {};        // by slot of the results
-  std::vector<State> accumulators = {};  // memory of the states of a loop
-  std::vector<State> own = {};           // terms: the thread's states
-  std::vector<Values> terms = {};        // by slot of the results, then of the folded axes
+  std::vector<State> states = {};                // by slot of the results
+  std::vector<State> accumulators = {};          // memory of the states of a loop
+  std::vector<std::vector<Element>> group = {};  // by slot of the results: elements not folded yet
+  std::vector<std::vector<State>> groups = {};   // likewise: states of the groups before
+  std::vector<State> own = {};                   // terms: the thread's states
+  std::vector<Values> terms = {};                // by slot of the results, then of the folded axes
 };
 
 /// The operands at one position and whether it is valid on the axes.
@@ -135,10 +137,25 @@ std::size_t Emitter::end_of_reductions(const std::vector<Stmt> &body, std::size_
 }
 
 /// Neighbours meet other threads together: one barrier does for all.
-void Emitter::emit_reductions(std::span<const Stmt> stmts) {
-  std::vector<std::shared_ptr<Reduction>> complete;
-  for (const Stmt &stmt : stmts)
-    if (std::shared_ptr<Reduction> reduction = fold_slots(stmt)) complete.push_back(reduction);
+void Emitter::emit_reductions(std::span<const Stmt> stmts, std::span<const Stmt *const> computes,
+                              const std::vector<DimId> &dims) {
+  std::vector<std::shared_ptr<Reduction>> all, complete;
+  for (const Stmt &stmt : stmts) all.push_back(begin_fold(stmt));
+  SlotSpace space = slots_of(dims);
+  for (std::size_t first = 0; first < space.size() && !computes.empty(); first += kFoldGroup) {
+    std::vector<Assignment> slots;
+    for (std::size_t s = first; s < std::min(first + kFoldGroup, space.size()); ++s)
+      slots.push_back(space.decode(s));
+    for (const Stmt *stmt : computes) emit_slots(*stmt, slots, first);
+    for (const auto &reduction : all)
+      if (folds_in_groups(*reduction->stmt, dims))
+        for (const Assignment &slot : slots) fold_slot(*reduction, slot);
+  }
+  for (const auto &reduction : all) {
+    if (computes.empty() || !folds_in_groups(*reduction->stmt, dims)) fold_all(*reduction);
+    end_fold(*reduction);
+    if (reduction->accumulators.empty()) complete.push_back(reduction);
+  }
   combine_threads(complete);
   for (const auto &reduction : complete)
     if (reduction->stmt->terms) define_terms(*reduction);
@@ -155,31 +172,71 @@ std::shared_ptr<Emitter::Reduction> Emitter::make_reduction(const Stmt &stmt) {
                 parts_of(layout, axes, DigitKind::Thread), parts_of(layout, axes, DigitKind::Cta)});
 }
 
-/// Folds the thread's slots; null where the states are complete only behind a loop.
-std::shared_ptr<Emitter::Reduction> Emitter::fold_slots(const Stmt &stmt) {
-  std::vector<std::uint32_t> axes = axes_of(kernel_.layouts[layout_], stmt.axes);
-  SlotSpace space = slots_of(stmt.results[0]), reduced = map_.slots(layout_, axes);
-  Loop *loop = accumulating_loop(axes);
+/// Welford and online states need all elements of a thread at once.
+bool folds_by_groups(Monoid monoid) {
+  return monoid != Monoid::Welford && monoid != Monoid::Online;
+}
+
+std::shared_ptr<Emitter::Reduction> Emitter::begin_fold(const Stmt &stmt) {
+  Loop *loop = accumulating_loop(axes_of(kernel_.layouts[layout_], stmt.axes));
+  std::size_t slots = slots_of(stmt.results[0]).size();
   std::shared_ptr<Reduction> reduction =
-      loop ? accumulating_reduction(*loop, stmt, space.size()) : make_reduction(stmt);
-  const std::vector<DType> &dtypes = reduction->monoid.dtypes();
+      loop ? accumulating_reduction(*loop, stmt, slots) : make_reduction(stmt);
   reduction->states.clear();
-  reduction->terms.resize(space.size());
-  for (std::size_t s = 0; s < space.size(); ++s) {
-    std::vector<Element> elements;
+  reduction->group.assign(slots, {});
+  reduction->groups.assign(slots, {});
+  reduction->terms.assign(slots, {});
+  return reduction;
+}
+
+/// Whether the slots of the dims are those that the reduction folds.
+bool Emitter::folds_in_groups(const Stmt &stmt, const std::vector<DimId> &dims) const {
+  std::vector<DimId> folded = kernel_.values[stmt.results[0]].dims;
+  folded.insert(folded.end(), stmt.axes.begin(), stmt.axes.end());
+  std::sort(folded.begin(), folded.end());
+  return folds_by_groups(stmt.monoid) && folded == dims;
+}
+
+void Emitter::fold_all(Reduction &reduction) {
+  const Stmt &stmt = *reduction.stmt;
+  SlotSpace space = slots_of(stmt.results[0]);
+  SlotSpace reduced = map_.slots(layout_, axes_of(kernel_.layouts[layout_], stmt.axes));
+  for (std::size_t s = 0; s < space.size(); ++s)
     for (std::size_t r = 0; r < reduced.size(); ++r)
-      elements.push_back(
-          gather_element(stmt, merge(space.decode(s), reduced.decode(r)), axes, dtypes));
-    State before;
-    if (loop) before = load_accumulator(reduction->accumulators[s], dtypes);
-    State state =
-        reduction->monoid.fold(elements, before, stmt.terms ? &reduction->terms[s] : nullptr);
-    for (std::size_t c = 0; loop && c < dtypes.size(); ++c)
-      b_.CreateStore(state[c], reduction->accumulators[s][c]);
-    reduction->states.push_back(std::move(state));
+      fold_slot(reduction, merge(space.decode(s), reduced.decode(r)));
+}
+
+void Emitter::fold_slot(Reduction &reduction, const Assignment &slot) {
+  const Stmt &stmt = *reduction.stmt;
+  std::vector<std::uint32_t> axes = axes_of(kernel_.layouts[layout_], stmt.axes);
+  std::size_t s = slots_of(stmt.results[0]).slot_at(slot);
+  std::vector<Element> &group = reduction.group[s];
+  group.push_back(gather_element(stmt, slot, axes, reduction.monoid.dtypes()));
+  if (group.size() < kFoldGroup || !folds_by_groups(stmt.monoid)) return;
+  reduction.groups[s].push_back(reduction.monoid.fold(group, {}));
+  group.clear();
+}
+
+/// The states of the thread; those of a loop go to memory, behind the ones of earlier iterations.
+void Emitter::end_fold(Reduction &reduction) {
+  MonoidOps &monoid = reduction.monoid;
+  for (std::size_t s = 0; s < reduction.group.size(); ++s) {
+    const State *memory = reduction.accumulators.empty() ? nullptr : &reduction.accumulators[s];
+    State before = memory ? load_accumulator(*memory, monoid.dtypes()) : State();
+    State state;
+    if (!folds_by_groups(monoid.monoid())) {
+      state = monoid.fold(reduction.group[s], before,
+                          reduction.stmt->terms ? &reduction.terms[s] : nullptr);
+    } else {
+      std::vector<State> &groups = reduction.groups[s];
+      if (!reduction.group[s].empty()) groups.push_back(monoid.fold(reduction.group[s], {}));
+      state = monoid.tree(groups);
+      if (memory) state = monoid.combine(before, state);
+    }
+    for (std::size_t c = 0; memory && c < state.size(); ++c) b_.CreateStore(state[c], (*memory)[c]);
+    reduction.states.push_back(std::move(state));
   }
-  reduction->own = reduction->states;
-  return loop ? nullptr : reduction;
+  reduction.own = reduction.states;
 }
 
 /// Terms that are relative to the thread's maximum, relative to the one of all.

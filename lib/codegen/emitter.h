@@ -106,12 +106,6 @@ class Emitter {
   void emit_machine_registers();
   void emit_body(const std::vector<Stmt> &body);
   void emit_stmt(const Stmt &stmt);
-  void emit_constant(const Stmt &stmt);
-  llvm::Constant *constant_of(DType dtype, std::uint64_t bits);
-  void emit_position(const Stmt &stmt);
-  void emit_compute(const Stmt &stmt);
-  void emit_keep(const Stmt &stmt);
-  void keep_shared(DType dtype, Values &slots);
   void emit_for(const Stmt &stmt);
   void emit_iteration(const Stmt &stmt);
   void emit_loop_body(const Stmt &stmt);
@@ -122,6 +116,20 @@ class Emitter {
   SlotSpace slots_of(ValueId value) const { return slots_of(kernel_.values[value].dims); }
   llvm::Value *value_at(ValueId value, const Assignment &assignment);
   void define(ValueId value, Values slots);
+
+  // emit_compute.cpp: values of each slot, in runs.
+  static std::size_t end_of_local(const std::vector<Stmt> &body, std::size_t begin);
+  std::vector<DimId> widest_dims(std::span<const Stmt> run) const;
+  void emit_run(std::span<const Stmt> run, std::span<const Stmt> reductions);
+  void emit_all_slots(const Stmt &stmt);
+  /// Values of a few slots, the first of which is slot `first` of the result.
+  void emit_slots(const Stmt &stmt, std::span<const Assignment> slots, std::size_t first);
+  void emit_constant(const Stmt &stmt);
+  llvm::Constant *constant_of(DType dtype, std::uint64_t bits);
+  Values positions(const Stmt &stmt, std::span<const Assignment> slots);
+  Values computed(const Stmt &stmt, std::span<const Assignment> slots);
+  Values kept(const Stmt &stmt, std::span<const Assignment> slots);
+  void keep_shared(DType dtype, Values &slots);
 
   // emit_index.cpp: positions, offsets and validity.
   Offset emit_offset(const Index &placed, const Assignment &assignment, unsigned bits);
@@ -212,9 +220,15 @@ class Emitter {
   // emit_reduce.cpp: reductions.
   /// End of the neighbours that no result of one of them feeds.
   static std::size_t end_of_reductions(const std::vector<Stmt> &body, std::size_t begin);
-  void emit_reductions(std::span<const Stmt> stmts);
+  /// Reductions side by side, behind per-slot statements of the given dims that may feed them.
+  void emit_reductions(std::span<const Stmt> stmts, std::span<const Stmt *const> computes,
+                       const std::vector<DimId> &dims);
   std::shared_ptr<Reduction> make_reduction(const Stmt &stmt);
-  std::shared_ptr<Reduction> fold_slots(const Stmt &stmt);
+  std::shared_ptr<Reduction> begin_fold(const Stmt &stmt);
+  bool folds_in_groups(const Stmt &stmt, const std::vector<DimId> &dims) const;
+  void fold_all(Reduction &reduction);
+  void fold_slot(Reduction &reduction, const Assignment &slot);
+  void end_fold(Reduction &reduction);
   std::shared_ptr<Reduction> accumulating_reduction(Loop &loop, const Stmt &stmt,
                                                     std::size_t slots);
   void finish_reductions(const Loop &loop);

@@ -121,6 +121,12 @@ State MonoidOps::tree(std::span<const State> states) {
     for (const State &s : states) elements.push_back({s, nullptr});
     return fold_online(elements, {}, nullptr);
   }
+  if (states.size() > kFoldGroup) {
+    std::vector<State> groups;
+    for (; !states.empty(); states = states.subspan(std::min(kFoldGroup, states.size())))
+      groups.push_back(tree(states.first(std::min(kFoldGroup, states.size()))));
+    return tree(groups);
+  }
   std::size_t half = (states.size() + 1) / 2;
   State left = tree(states.first(half));
   return combine(left, tree(states.subspan(half)));
@@ -128,6 +134,15 @@ State MonoidOps::tree(std::span<const State> states) {
 
 llvm::Value *MonoidOps::tree(Op op, Values values) {
   if (values.size() == 1) return values[0];
+  if (values.size() > kFoldGroup) {
+    Values groups;
+    for (std::size_t i = 0; i < values.size(); i += kFoldGroup) {
+      auto begin = values.begin() + static_cast<std::ptrdiff_t>(i);
+      std::size_t count = std::min(kFoldGroup, values.size() - i);
+      groups.push_back(tree(op, Values(begin, begin + static_cast<std::ptrdiff_t>(count))));
+    }
+    return tree(op, groups);
+  }
   auto half = static_cast<std::ptrdiff_t>((values.size() + 1) / 2);
   llvm::Value *left = tree(op, Values(values.begin(), values.begin() + half));
   return emit(op, dtypes_[0], left, tree(op, Values(values.begin() + half, values.end())));

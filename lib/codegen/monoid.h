@@ -34,7 +34,7 @@ class MonoidOps {
 
   State identity();
   State combine(const State &left, const State &right);
-  /// Folds the states as a balanced pairwise tree.
+  /// Folds the states as a balanced pairwise tree; more than kFoldGroup in groups of as many first.
   State tree(std::span<const State> states);
   /// Folds elements into one state, after `before` if it is not empty. Of `online` also gives the
   /// terms of the sum, relative to the state's maximum.

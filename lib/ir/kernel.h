@@ -194,6 +194,9 @@ Index axis_extent(const Kernel &kernel, const Axis &axis);
 
 inline constexpr int kMaxPipe = 16;  // stages
 
+/// Folds of more slots or states than this fold groups of as many first (docs/kernel.md, "Order").
+inline constexpr std::size_t kFoldGroup = 8;
+
 /// The dim along which a bulk load is contiguous: a whole axis within the block. kNone if none is.
 DimId bulk_dim(const Layout &layout, const Stmt &load);
 

@@ -20,6 +20,12 @@ std::uint64_t apply2(Op op, DType type, std::uint64_t a, std::uint64_t b) {
 
 std::uint64_t tree2(Op op, DType type, std::span<const std::uint64_t> x) {
   if (x.size() == 1) return x[0];
+  if (x.size() > kFoldGroup) {
+    std::vector<std::uint64_t> groups;
+    for (; !x.empty(); x = x.subspan(std::min(kFoldGroup, x.size())))
+      groups.push_back(tree2(op, type, x.first(std::min(kFoldGroup, x.size()))));
+    return tree2(op, type, groups);
+  }
   std::size_t half = (x.size() + 1) / 2;
   return apply2(op, type, tree2(op, type, x.first(half)), tree2(op, type, x.subspan(half)));
 }
@@ -80,6 +86,12 @@ MonoidState MonoidFold::tree(std::span<const MonoidState> states) const {
     std::vector<FoldElement> elements;
     for (const MonoidState &s : states) elements.push_back({{s[0], s[1]}, true});
     return fold_online(elements, nullptr);
+  }
+  if (states.size() > kFoldGroup) {
+    std::vector<MonoidState> groups;
+    for (; !states.empty(); states = states.subspan(std::min(kFoldGroup, states.size())))
+      groups.push_back(tree(states.first(std::min(kFoldGroup, states.size()))));
+    return tree(groups);
   }
   std::size_t half = (states.size() + 1) / 2;
   return combine(tree(states.first(half)), tree(states.subspan(half)));

@@ -24,7 +24,8 @@ struct MonoidFold {
     return fuse::combine(monoid, type, a, b);
   }
 
-  /// Balanced tree over the states, halves split at ceil(n/2).
+  /// Balanced tree over the states, halves split at ceil(n/2); of more than kFoldGroup, over groups
+  /// of as many.
   MonoidState tree(std::span<const MonoidState> states) const;
 
   /// State of the slots of a thread; `before`, if given, is the state of earlier iterations.
