@@ -262,15 +262,45 @@ Index substitute(const Index &index, const std::function<std::optional<Index>(co
 
 namespace {
 
-std::int64_t evaluate_atom(const Atom &atom,
-                           const std::function<std::int64_t(const Atom &)> &leaf_value) {
+using LeafValue = std::function<std::int64_t(const Atom &)>;
+
+struct WrappingArithmetic {
+  static std::int64_t add(std::int64_t a, std::int64_t b) {
+    __builtin_add_overflow(a, b, &a);
+    return a;
+  }
+  static std::int64_t mul(std::int64_t a, std::int64_t b) {
+    __builtin_mul_overflow(a, b, &a);
+    return a;
+  }
+};
+
+template <class Arithmetic>
+std::int64_t evaluate_with(const Arithmetic &arithmetic, const Index &index, const LeafValue &leaf);
+
+template <class Arithmetic>
+std::int64_t evaluate_atom(const Arithmetic &arithmetic, const Atom &atom,
+                           const LeafValue &leaf_value) {
   if (!is_division(atom)) return leaf_value(atom);
-  std::int64_t a = evaluate(*atom.numerator, leaf_value);
-  std::int64_t b = evaluate(*atom.denominator, leaf_value);
+  std::int64_t a = evaluate_with(arithmetic, *atom.numerator, leaf_value);
+  std::int64_t b = evaluate_with(arithmetic, *atom.denominator, leaf_value);
   if (b <= 0) fail(ErrorCode::InvalidArgument, "index is divided by {}, not a positive number", b);
   std::int64_t quotient = a / b, remainder = a % b;
   if (remainder < 0) --quotient, remainder += b;
   return atom.kind == Atom::Kind::Mod ? remainder : quotient;
+}
+
+template <class Arithmetic>
+std::int64_t evaluate_with(const Arithmetic &arithmetic, const Index &index,
+                           const LeafValue &leaf) {
+  std::int64_t sum = 0;
+  for (const Index::Term &t : index.terms()) {
+    std::int64_t product = t.coefficient;
+    for (const Atom &a : t.atoms)
+      product = arithmetic.mul(product, evaluate_atom(arithmetic, a, leaf));
+    sum = arithmetic.add(sum, product);
+  }
+  return sum;
 }
 
 std::string atom_to_string(const Atom &atom, const std::function<std::string(const Atom &)> &name) {
@@ -309,13 +339,12 @@ std::string term_to_string(const Index::Term &term,
 }  // namespace
 
 std::int64_t evaluate(const Index &index, const std::function<std::int64_t(const Atom &)> &leaf) {
-  std::int64_t sum = 0;
-  for (const Index::Term &t : index.terms()) {
-    std::int64_t product = t.coefficient;
-    for (const Atom &a : t.atoms) product = kExact.mul(product, evaluate_atom(a, leaf));
-    sum = kExact.add(sum, product);
-  }
-  return sum;
+  return evaluate_with(kExact, index, leaf);
+}
+
+std::int64_t evaluate_wrapping(const Index &index,
+                               const std::function<std::int64_t(const Atom &)> &leaf) {
+  return evaluate_with(WrappingArithmetic(), index, leaf);
 }
 
 std::string to_string(const Index &index, const std::function<std::string(const Atom &)> &name) {

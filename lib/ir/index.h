@@ -114,6 +114,10 @@ Index substitute(const Index &index, const std::function<std::optional<Index>(co
 /// Value of an index; the callback gives dims, symbols and values.
 std::int64_t evaluate(const Index &index, const std::function<std::int64_t(const Atom &)> &leaf);
 
+/// The same modulo 2^64, as machines compute it. Values that a kernel loads may be any number.
+std::int64_t evaluate_wrapping(const Index &index,
+                               const std::function<std::int64_t(const Atom &)> &leaf);
+
 /// Text: "i*4097 + r", "(i + 3) / 4", "i % 8"; names of dims and values come from the callback.
 std::string to_string(const Index &index, const std::function<std::string(const Atom &)> &name);
 

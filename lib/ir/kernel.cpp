@@ -99,6 +99,16 @@ Index axis_extent(const Kernel &kernel, const Axis &axis) {
   return extent;
 }
 
+std::optional<std::int64_t> constant_positions(const Axis &axis) {
+  std::int64_t positions = 1;
+  for (const Digit &d : axis.digits) {
+    std::optional<std::int64_t> extent = d.extent.constant();
+    if (!extent) return std::nullopt;
+    if (__builtin_mul_overflow(positions, *extent, &positions)) return INT64_MAX;
+  }
+  return positions;
+}
+
 std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width) {
   std::uint32_t divided = kNone;
   for (std::uint32_t a = 0; a < layout.axes.size(); ++a) {
@@ -161,9 +171,10 @@ Index grid_size(const Kernel &kernel) {
     for (const Axis &axis : layout.axes) {
       for (const Digit &d : axis.digits) {
         if (d.kind != DigitKind::Grid || (widest && spans_all_of(*widest, d, ranges))) continue;
-        FUSE_CHECK(!widest || spans_all_of(d, *widest, ranges),
-                   "kernel {}: two grid digits span numbers of blocks that cannot be compared",
-                   kernel.name);
+        if (widest && !spans_all_of(d, *widest, ranges))
+          fail(ErrorCode::Internal,
+               "kernel {}: two grid digits span numbers of blocks that cannot be compared",
+               kernel.name);
         widest = &d;
       }
     }

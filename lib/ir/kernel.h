@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,12 @@ struct Axis {
   std::vector<Digit> digits;
   AlignTo align;  // buffer kNone: not aligned
 };
+
+/// Positions that the digits of the axis make, at most 2^63 - 1; nullopt where a symbol decides.
+std::optional<std::int64_t> constant_positions(const Axis &axis);
+
+/// So many positions, and a vector before and behind, are told apart in 32 bits.
+inline constexpr std::int64_t kMaxNarrowPositions = INT32_MAX - 1024;
 
 /// Every dim of the kernel is in at most one axis of a layout. A thread digit covers the bits of
 /// the thread index that [stride, stride * extent) spans; threads along bits that no digit covers

@@ -120,6 +120,15 @@ class LayoutVerifier {
     verify_span(layout, DigitKind::Cta, k_.cluster);
     verify_grid(layout);
     for (std::uint32_t a = 0; a < layout.axes.size(); ++a) verify_align(layout, a);
+    for (const Axis &axis : layout.axes) verify_positions(layout, axis);
+  }
+
+  /// Positions are computed in the width of offsets; a size that is not known yet may be small.
+  void verify_positions(const Layout &layout, const Axis &axis) {
+    std::optional<std::int64_t> positions = constant_positions(axis);
+    require(k_.index_bits == 64 || !positions || *positions <= kMaxNarrowPositions, k_,
+            "layout " + layout.name, "{} positions on an axis need index 64",
+            positions.value_or(0));
   }
 
   void verify_digits(const Axis &axis, const std::string &place, std::int64_t &slots) {

@@ -148,6 +148,23 @@ TEST_F(LargeCases, RowIndexTimesStrideBeyond32Bits) {
   EXPECT_TRUE(y.is_guarded());
 }
 
+TEST_F(LargeCases, PairsOfSmallTensorsBeyond32Bits) {
+  constexpr std::int64_t kCount = 65537;
+  Tensor values = generate(i64, {kCount}, [](std::int64_t i) { return i % 7; });
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < kCount; ++i) sum += i % 7;
+  DeviceBuffer x = DeviceBuffer::device(values.bytes.size());
+  x.copy_from_host(values.bytes.data(), values.bytes.size());
+  LargeBuffer s(8);
+  launch(R"(graph @pairs(%x: i64[65537, 1], %y: i64[65537]) {
+      %p = mul %x, %y
+      %s = sum %p axes=[0, 1]
+      return %s })",
+         {tensor(x.data(), {kCount, 1}), tensor(x.data(), {kCount}),
+          tensor(s.data(), std::vector<std::int64_t>{})});
+  judge(exactly(ints(i64, {1}, {sum * sum})), s.read(i64, 0, 1), "pairs");
+}
+
 // pytorch 154703
 TEST_F(LargeCases, SumOfAHundredMillionElements) {
   RunOptions options;

@@ -2,6 +2,7 @@
 #include "cases/case_run.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <ctime>
@@ -69,6 +70,21 @@ std::size_t code_size(const Executable &executable) {
   return size;
 }
 
+/// Pages that nobody writes to take no memory.
+class SparseMemory {
+ public:
+  explicit SparseMemory(std::size_t bytes) : bytes_(bytes) {
+    data_ = static_cast<std::uint8_t *>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  }
+  ~SparseMemory() { ::munmap(data_, bytes_); }
+  std::uint8_t *data() const { return data_; }
+
+ private:
+  std::uint8_t *data_;
+  std::size_t bytes_;
+};
+
 }  // namespace
 
 // jax 677; arrayfire 1646, 2127
@@ -124,6 +140,24 @@ TEST(LimitsCases, StridedInputsOfRankEight) {
   arguments.push_back(tensor(out.data(), shape));
   executable.launch(nullptr, arguments.data(), arguments.size());
   for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], 64 * memory[4 * i]) << i;
+}
+
+// What counts is how far apart elements are, not how many there are.
+TEST(LimitsCases, StridesBeyond32BitsOfASmallTensor) {
+  constexpr std::int64_t kStride = (std::int64_t{1} << 30) + 3;
+  SparseMemory x(std::size_t{6} << 30), y(std::size_t{6} << 30);
+  Graph graph = parse("graph @apart(%x: u8[5, 3]) {\n%y = add %x, 1\nreturn %y }");
+  CompileOptions options;
+  options.executor = Executor::Host;
+  Executable executable = compile(graph, options);
+  for (std::int64_t i = 0; i < 15; ++i) x.data()[i / 3 * kStride + i % 3 * 5] = std::uint8_t(7 * i);
+  for (std::int64_t sign : {1, -1}) {
+    std::uint8_t *first = sign > 0 ? y.data() : y.data() + 4 * kStride;
+    executable.launch(nullptr, {tensor(x.data(), {5, 3}, {kStride, 5}),
+                                tensor(first, {5, 3}, {sign * kStride, 2})});
+    for (std::int64_t i = 0; i < 15; ++i)
+      ASSERT_EQ(first[i / 3 * sign * kStride + i % 3 * 2], 7 * i + 1) << i << " " << sign;
+  }
 }
 
 // xls 133; rayforce 308; tvm 4534

@@ -125,13 +125,16 @@ std::uint64_t &Interpreter::slot(ValueId value, const ThreadId &id,
   return values_[value][number];
 }
 
+std::int64_t Interpreter::value_of(const Atom &atom, const ThreadId &id, const Position &position,
+                                   std::span<const std::int64_t> slots) {
+  if (atom.kind == Atom::Kind::Dim) return position.dims[atom.id];
+  if (atom.kind == Atom::Kind::Symbol) return machine_.symbol(atom.symbol);
+  return as_int({kernel_.values[atom.id].dtype, slot(atom.id, id, slots)});
+}
+
 std::int64_t Interpreter::offset_at(const Index &index, const ThreadId &id,
                                     const Position &position, std::span<const std::int64_t> slots) {
-  return evaluate(index, [&](const Atom &a) -> std::int64_t {
-    if (a.kind == Atom::Kind::Dim) return position.dims[a.id];
-    if (a.kind == Atom::Kind::Symbol) return machine_.symbol(a.symbol);
-    return as_int({kernel_.values[a.id].dtype, slot(a.id, id, slots)});
-  });
+  return evaluate(index, [&](const Atom &a) { return value_of(a, id, position, slots); });
 }
 
 void Interpreter::run_elementwise(const Stmt &s) {
@@ -154,7 +157,9 @@ std::uint64_t Interpreter::element_value(const Stmt &s, const ThreadId &id,
   if (s.kind == StmtKind::Position) {
     Position position;
     machine_.locate(layout_, id, slots, loops_, position);
-    return wrap_int(type, static_cast<std::uint64_t>(offset_at(s.index, id, position, slots)));
+    std::int64_t value =
+        evaluate_wrapping(s.index, [&](const Atom &a) { return value_of(a, id, position, slots); });
+    return wrap_int(type, static_cast<std::uint64_t>(value));
   }
   std::vector<Literal> operands;
   for (ValueId v : s.operands) operands.push_back({kernel_.values[v].dtype, slot(v, id, slots)});

@@ -85,6 +85,8 @@ class Interpreter {
   const SlotRange &slots_of(ValueId value) const { return slots_[value]; }
   std::uint64_t &slot(ValueId value, const ThreadId &id, std::span<const std::int64_t> slots);
   void allocate(ValueId value);
+  std::int64_t value_of(const Atom &atom, const ThreadId &id, const Position &position,
+                        std::span<const std::int64_t> slots);
   std::int64_t offset_at(const Index &index, const ThreadId &id, const Position &position,
                          std::span<const std::int64_t> slots);
   std::int64_t global_thread(const ThreadId &id) const {

@@ -59,6 +59,7 @@ class Assembler {
   // Values over folded dims that need no reduction are stored where they are folded; others after.
   std::vector<NodeId> early_stores_, late_stores_;
   ReductionUse use_;
+  bool has_strides_ = false;
   Mapping mapping_;
   BuiltKernel built_;
   GuardConditions guards_;
@@ -73,6 +74,7 @@ class Assembler {
 
   TensorRef add_buffer(NodeId node, const MemoryLayout &layout, BufferRole role) {
     Kernel &k = built_.kernel;
+    has_strides_ |= layout.strided;
     auto id = static_cast<BufferId>(k.buffers.size());
     std::vector<Index> shape = layout.is_scalar ? std::vector<Index>{} : extents_of(layout.shape);
     k.buffers.push_back({layout.name, g_.dtype(node), shape,
@@ -247,13 +249,22 @@ class Assembler {
     return ok;
   }
 
+  /// Strides, sizes and positions that are not known may be large.
   bool offsets_are_narrow() const {
-    return std::all_of(built_.kernel.buffers.begin(), built_.kernel.buffers.end(),
-                       [](const Buffer &b) {
-                         Index n = 1;
-                         for (const Index &e : b.shape) n = n * e;
-                         return n.constant() && *n.constant() <= INT32_MAX;
-                       });
+    const Kernel &k = built_.kernel;
+    auto is_small = [](const Buffer &b) {
+      Index n = 1;
+      for (const Index &e : b.shape) n = n * e;
+      return n.constant() && *n.constant() <= INT32_MAX;
+    };
+    auto is_short = [](const Axis &axis) {
+      std::optional<std::int64_t> positions = constant_positions(axis);
+      return positions && *positions <= kMaxNarrowPositions;
+    };
+    return !has_strides_ && std::all_of(k.buffers.begin(), k.buffers.end(), is_small) &&
+           std::all_of(k.layouts.begin(), k.layouts.end(), [&](const Layout &layout) {
+             return std::all_of(layout.axes.begin(), layout.axes.end(), is_short);
+           });
   }
 
   static Stmt in_layout(LayoutId layout, std::vector<Stmt> body) {

@@ -123,6 +123,13 @@ TEST(Index, SubstituteSimplifies) {
   EXPECT_EQ(y, j * 8 + k);
 }
 
+TEST(Index, WrapsWhereAskedTo) {
+  auto least = [](const Atom &) { return INT64_MIN; };
+  EXPECT_EQ(evaluate_wrapping(i - 1, least), INT64_MAX);
+  EXPECT_EQ(evaluate_wrapping(i * 2, least), 0);
+  EXPECT_THROW(evaluate(i - 1, least), Error);
+}
+
 TEST(Index, RefusesWhatItCannotHold) {
   EXPECT_THROW(Index(INT64_MAX) + 1, Error);
   EXPECT_THROW(i * INT64_MAX * 2, Error);
