@@ -264,12 +264,7 @@ namespace {
 
 using LeafValue = std::function<std::int64_t(const Atom &)>;
 
-struct Checked {
-  static std::int64_t add(std::int64_t a, std::int64_t b) { return kExact.add(a, b); }
-  static std::int64_t mul(std::int64_t a, std::int64_t b) { return kExact.mul(a, b); }
-};
-
-struct Wrapping {
+struct WrappingArithmetic {
   static std::int64_t add(std::int64_t a, std::int64_t b) {
     __builtin_add_overflow(a, b, &a);
     return a;
@@ -281,13 +276,14 @@ struct Wrapping {
 };
 
 template <class Arithmetic>
-std::int64_t evaluate_with(const Index &index, const LeafValue &leaf);
+std::int64_t evaluate_with(const Arithmetic &arithmetic, const Index &index, const LeafValue &leaf);
 
 template <class Arithmetic>
-std::int64_t evaluate_atom(const Atom &atom, const LeafValue &leaf_value) {
+std::int64_t evaluate_atom(const Arithmetic &arithmetic, const Atom &atom,
+                           const LeafValue &leaf_value) {
   if (!is_division(atom)) return leaf_value(atom);
-  std::int64_t a = evaluate_with<Arithmetic>(*atom.numerator, leaf_value);
-  std::int64_t b = evaluate_with<Arithmetic>(*atom.denominator, leaf_value);
+  std::int64_t a = evaluate_with(arithmetic, *atom.numerator, leaf_value);
+  std::int64_t b = evaluate_with(arithmetic, *atom.denominator, leaf_value);
   if (b <= 0) fail(ErrorCode::InvalidArgument, "index is divided by {}, not a positive number", b);
   std::int64_t quotient = a / b, remainder = a % b;
   if (remainder < 0) --quotient, remainder += b;
@@ -295,13 +291,14 @@ std::int64_t evaluate_atom(const Atom &atom, const LeafValue &leaf_value) {
 }
 
 template <class Arithmetic>
-std::int64_t evaluate_with(const Index &index, const LeafValue &leaf) {
+std::int64_t evaluate_with(const Arithmetic &arithmetic, const Index &index,
+                           const LeafValue &leaf) {
   std::int64_t sum = 0;
   for (const Index::Term &t : index.terms()) {
     std::int64_t product = t.coefficient;
     for (const Atom &a : t.atoms)
-      product = Arithmetic::mul(product, evaluate_atom<Arithmetic>(a, leaf));
-    sum = Arithmetic::add(sum, product);
+      product = arithmetic.mul(product, evaluate_atom(arithmetic, a, leaf));
+    sum = arithmetic.add(sum, product);
   }
   return sum;
 }
@@ -342,12 +339,12 @@ std::string term_to_string(const Index::Term &term,
 }  // namespace
 
 std::int64_t evaluate(const Index &index, const std::function<std::int64_t(const Atom &)> &leaf) {
-  return evaluate_with<Checked>(index, leaf);
+  return evaluate_with(kExact, index, leaf);
 }
 
 std::int64_t evaluate_wrapping(const Index &index,
                                const std::function<std::int64_t(const Atom &)> &leaf) {
-  return evaluate_with<Wrapping>(index, leaf);
+  return evaluate_with(WrappingArithmetic(), index, leaf);
 }
 
 std::string to_string(const Index &index, const std::function<std::string(const Atom &)> &name) {
