@@ -30,6 +30,10 @@
 //  23  `for` names a loop digit of the layout that is not bound yet
 //  24  a last_block counter is u32 workspace, its offset the same for the whole block; it stands
 //      outside loops, and no reduction in it spans a cluster
+//  25  statements of a partitioned loop stay within the thread
+//  26  bulk loads stand in a loop with a pipe of 2 to 16 stages; they move whole rows, the same for
+//      all threads, from 16-byte boundaries, or one value for the block
+//  27  only `online` has terms, where it is complete at once
 #include "ir/kernel_verify.h"
 #include "ir/op.h"
 
@@ -112,7 +116,7 @@ class Verifier {
         break;
       case StmtKind::Scan:
         verify_fold(s);
-        verify_scan(s);
+        verify_scan_axis(k_, layout(), s, place());
         break;
       case StmtKind::Move: verify_move(s); break;
       case StmtKind::Keep:
@@ -239,40 +243,8 @@ class Verifier {
     check(dtype == b.dtype, "%{} holds {}, not {}", b.name, to_string(b.dtype), to_string(dtype));
     check(b.role != BufferRole::Scalar || s.index.is_constant(0), "a scalar is loaded at 0");
     check_width(s, s.vector, layout_, b.dtype);
-    if (s.bulk) verify_bulk(s);
-  }
-
-  /// A bulk load moves whole rows, the same for all threads, from 16-byte boundaries, or one value
-  /// for all threads.
-  void verify_bulk(const Stmt &s) const {
-    const Buffer &b = k_.buffers[s.buffer];
-    check(s.kind == StmtKind::Load && s.guard == kNone && !b.coherent,
-          "only loads without a guard, of what nobody writes, come in bulk");
-    check(in_pipe_, "a bulk load stands in a loop with a pipe");
-    check(s.index.values().empty(), "the place of a bulk load uses a value");
-    if (is_shared_by_block(s.index)) return;
-    DimId along = bulk_dim(layout(), s);
-    check(along != kNone, "a bulk load needs a dim within the block along which {} advances by 1",
-          to_string(k_, s.index));
-    const Axis &axis = layout().axes[axis_of(layout(), along)];
-    std::optional<std::int64_t> extent = k_.dims[along].extent.constant();
-    Index spanned = 1;
-    for (const Digit &d : axis.digits) spanned = spanned * d.extent;
-    check(extent && spanned == Index(*extent) && axis.align.buffer == kNone,
-          "digits and extent of {} differ: a bulk load has no edges", k_.dims[along].name);
-    auto size = static_cast<std::int64_t>(size_of(b.dtype));
-    Index row = s.index - Index::dim(along);
-    check(b.alignment % 16 == 0 && *extent * size % 16 == 0 && known_divisor(row) * size % 16 == 0,
-          "rows of a bulk load are not whole units of 16 bytes");
-    check(is_shared_by_block(row), "the row of a bulk load differs between threads");
-  }
-
-  bool is_shared_by_block(const Index &index) const {
-    for (std::uint32_t a : axes_of(layout(), index.dims()))
-      for (const Digit &d : layout().axes[a].digits)
-        if (d.kind == DigitKind::Thread || d.kind == DigitKind::Reg || d.kind == DigitKind::Vec)
-          return false;
-    return true;
+    check(!s.bulk || in_pipe_, "a bulk load stands in a loop with a pipe");
+    if (s.bulk) verify_bulk_load(k_, layout(), s, place());
   }
 
   void check_width(const Stmt &s, int width, LayoutId in, DType dtype) const {
@@ -320,24 +292,6 @@ class Verifier {
               "a reduction over a cluster in last_block waits for blocks that do not come");
   }
 
-  void verify_scan(const Stmt &s) const {
-    std::vector<std::uint32_t> axes = axes_of(layout(), s.axes);
-    check(axes.size() == 1, "it scans more than one axis");
-    check(num_operands(s.monoid) == 1 && num_results(s.monoid) == 1, "{} has no scan",
-          fuse::to_string(s.monoid));
-    auto rank = [](DigitKind kind) {
-      return kind == DigitKind::Loop ? 0 : kind == DigitKind::Thread ? 1 : 2;
-    };
-    int last = -1;
-    for (const Digit &d : layout().axes[axes[0]].digits) {
-      bool in_block =
-          (d.kind != DigitKind::Grid && d.kind != DigitKind::Cta) || d.extent.is_constant(1);
-      check(in_block && (rank(d.kind) > last || rank(d.kind) == 2),
-            "a scanned axis has digits loop . thread . reg . vec");
-      last = in_block && d.extent.is_constant(1) ? last : rank(d.kind);
-    }
-  }
-
   void verify_move(const Stmt &s) const {
     check_counts(s, 1, 1);
     check(dtype_of(s.results[0]) == dtype_of(s.operands[0]), "its dtype is not the operand's");
@@ -364,23 +318,9 @@ class Verifier {
     scopes_.pop_back();
   }
 
-  /// Both forms of a partitioned loop hold the statement: it may not meet other threads there.
-  bool may_be_partitioned(const Stmt &s) const {
-    switch (s.kind) {
-      case StmtKind::Constant:
-      case StmtKind::Position:
-      case StmtKind::Compute:
-      case StmtKind::Load:
-      case StmtKind::Store: return true;
-      case StmtKind::Keep: return s.residence == Residence::Register;
-      case StmtKind::Reduce: return level_of(s) < pending_.size();
-      case StmtKind::Scan:
-      case StmtKind::Move:
-      case StmtKind::For:
-      case StmtKind::In:
-      case StmtKind::LastBlock: return false;
-    }
-    return false;
+  /// Whether the statement is a reduction that is complete within the loops around it.
+  bool ends_here(const Stmt &s) const {
+    return s.kind == StmtKind::Reduce && level_of(s) == loops_.size();
   }
 
   void verify_for(const Stmt &s) {
@@ -396,7 +336,7 @@ class Verifier {
     verify_scope(s.body);
     in_pipe_ = false;
     for (const Stmt &inner : s.body)
-      check(!s.partition || may_be_partitioned(inner),
+      check(!s.partition || (stays_in_thread(inner) && !ends_here(inner)),
             "loop {} cannot be partitioned: its body meets other threads", s.loop);
     std::vector<ValueId> complete = std::move(pending_.back());
     pending_.pop_back();

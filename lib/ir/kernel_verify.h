@@ -24,6 +24,17 @@ void verify_compute_dtypes(const Kernel &kernel, const Stmt &stmt,
                            const std::vector<bool> &is_literal, const std::string &place);
 void verify_fold_dtypes(const Kernel &kernel, const Stmt &stmt, const std::string &place);
 
+/// Whether the statement meets no other threads, but for a reduction that may end in its loop.
+bool stays_in_thread(const Stmt &stmt);
+
+/// Invariant 21 of a scan.
+void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
+                      const std::string &place);
+
+/// Invariant 26 of a load that stands in a pipe.
+void verify_bulk_load(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
+                      const std::string &place);
+
 /// Index as an error message shows it.
 std::string to_string(const Kernel &kernel, const Index &index);
 

@@ -39,7 +39,8 @@ std::string suggest(std::string_view word, const std::vector<std::string_view> &
     best = d;
     nearest = c;
   }
-  return nearest.empty() ? std::string() : "; did you mean " + std::string(prefix) + std::string(nearest) + "?";
+  return nearest.empty() ? std::string()
+                         : "; did you mean " + std::string(prefix) + std::string(nearest) + "?";
 }
 
 }  // namespace fuse

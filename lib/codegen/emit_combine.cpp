@@ -1,0 +1,213 @@
+// Reductions across threads: lanes, then warps, then the blocks of a cluster.
+//
+// Order of combination, the same on every run: for each lane bit from the lowest, the lower lane's
+// state before the upper lane's; the states of warps, then of blocks, as a tree in ascending order.
+#include "codegen/reduction.h"
+#include "codegen/warp.h"
+
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+#include <algorithm>
+
+namespace fuse {
+
+namespace {
+
+/// Bits of the lane that the thread digits span.
+std::int64_t lane_bits(const std::vector<Part> &threads) {
+  std::int64_t bits = 0;
+  for (const Part &p : threads)
+    for (std::int64_t bit = p.stride; bit < std::min(kWarp, p.stride * p.extent); bit *= 2)
+      bits |= bit;
+  return bits;
+}
+
+/// Their parts in units of warps.
+std::vector<Part> warp_parts(const std::vector<Part> &threads) {
+  std::vector<Part> warps;
+  for (const Part &p : threads) {
+    if (p.stride >= kWarp)
+      warps.push_back({p.extent, p.stride / kWarp});
+    else if (p.stride * p.extent > kWarp)
+      warps.push_back({p.stride * p.extent / kWarp, 1});
+  }
+  return warps;
+}
+
+/// Numbers that the parts span, ascending.
+std::vector<std::int64_t> numbers(const std::vector<Part> &parts) {
+  std::vector<std::int64_t> all = {0};
+  for (const Part &p : parts) {
+    std::vector<std::int64_t> next;
+    for (std::int64_t base : all)
+      for (std::int64_t i = 0; i < p.extent; ++i) next.push_back(base + i * p.stride);
+    all = std::move(next);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+/// The id with its digits in the parts set to 0: the first of the group.
+llvm::Value *emit_group_start(Builder &b, llvm::Value *id, const std::vector<Part> &parts,
+                              std::int64_t size) {
+  if (static_cast<std::int64_t>(numbers(parts).size()) == size) return b.getInt32(0);
+  llvm::Value *start = id;
+  for (const Part &p : parts) {
+    llvm::Value *stride = b.getInt32(static_cast<std::uint32_t>(p.stride));
+    llvm::Value *extent = b.getInt32(static_cast<std::uint32_t>(p.extent));
+    llvm::Value *digit = b.CreateURem(b.CreateUDiv(id, stride), extent);
+    start = b.CreateSub(start, b.CreateMul(digit, stride));
+  }
+  return start;
+}
+
+}  // namespace
+
+void Emitter::combine_threads(const std::vector<std::shared_ptr<Reduction>> &reductions) {
+  for (const auto &reduction : reductions) combine_lanes(*reduction);
+  combine_warps(reductions);
+  combine_cluster(reductions);
+  for (const auto &reduction : reductions)
+    for (std::size_t c = 0; c < reduction->monoid.dtypes().size(); ++c) {
+      Values slots;
+      for (const State &state : reduction->states) slots.push_back(state[c]);
+      define(reduction->stmt->results[c], std::move(slots));
+    }
+}
+
+/// Lanes that exist in every warp of the block.
+std::uint32_t Emitter::members() const {
+  return kernel_.threads < kWarp ? (1U << kernel_.threads) - 1 : ~0U;
+}
+
+StateArray Emitter::make_state_array(const std::vector<DType> &dtypes, std::size_t slots,
+                                     std::int64_t entries) {
+  std::int64_t bytes = StateArray::bytes(dtypes, slots, entries);
+  return StateArray(b_, allocate_shared(bytes, "reduce"), dtypes, slots, entries);
+}
+
+/// The maximum of all lanes first, then one rescaling and the sum.
+void Emitter::combine_online_lanes(MonoidOps &monoid, std::int64_t lanes, State &state) {
+  auto butterfly = [&](Op op, llvm::Value *x) {
+    DType dtype = monoid.dtypes()[0];
+    for (std::int64_t bit = 1; bit < kWarp; bit *= 2) {
+      if (!(lanes & bit)) continue;
+      llvm::Value *distance = b_.getInt32(static_cast<std::uint32_t>(bit));
+      llvm::Value *other = shuffle(b_, Shuffle::Butterfly, {x}, distance, members())[0];
+      Scalar operands[] = {{x, dtype}, {other, dtype}};
+      x = ops_.emit(op, dtype, operands);
+    }
+    return x;
+  };
+  llvm::Value *maximum = butterfly(Op::Max, state[0]);
+  state = {maximum, butterfly(Op::Add, monoid.rescale(state, maximum))};
+}
+
+void Emitter::combine_lanes(Reduction &reduction) {
+  std::vector<State> &states = reduction.states;
+  std::int64_t lanes = lane_bits(reduction.threads);
+  if (lanes && reduction.monoid.monoid() == Monoid::Online) {
+    for (State &state : states) combine_online_lanes(reduction.monoid, lanes, state);
+    return;
+  }
+  for (std::int64_t bit = 1; bit < kWarp; bit *= 2) {
+    if (!(lanes & bit)) continue;
+    llvm::Value *is_upper = nullptr;
+    if (!is_commutative(reduction.monoid.monoid()))
+      is_upper = b_.CreateIsNotNull(b_.CreateAnd(thread_, static_cast<std::uint64_t>(bit)));
+    for (State &own : states) {
+      llvm::Value *distance = b_.getInt32(static_cast<std::uint32_t>(bit));
+      State other = shuffle(b_, Shuffle::Butterfly, own, distance, members());
+      State left = is_upper ? select_state(b_, is_upper, other, own) : own;
+      State right = is_upper ? select_state(b_, is_upper, own, other) : other;
+      own = reduction.monoid.combine(left, right);
+    }
+  }
+}
+
+/// Whether the lanes of a warp hold several results.
+bool Emitter::is_per_lane(const Reduction &reduction) {
+  return lane_bits(reduction.threads) != kWarp - 1;
+}
+
+void Emitter::combine_warps(const std::vector<std::shared_ptr<Reduction>> &reductions) {
+  std::vector<std::pair<Reduction *, StateArray>> arrays;
+  auto entry = [&](const Reduction &r, llvm::Value *thread) {
+    return is_per_lane(r) ? thread : b_.CreateLShr(thread, 5);
+  };
+  for (const auto &r : reductions) {
+    if (warp_parts(r->threads).empty()) continue;
+    std::int64_t entries = kernel_.threads / kWarp * (is_per_lane(*r) ? kWarp : 1);
+    StateArray array = make_state_array(r->monoid.dtypes(), r->states.size(), entries);
+    std::int64_t lanes = lane_bits(r->threads);
+    llvm::Value *lane = b_.CreateAnd(thread_, static_cast<std::uint64_t>(lanes));
+    emit_if(b_, lanes ? b_.CreateIsNull(lane) : nullptr,
+            [&] { array.store(array.region(), r->states, entry(*r, thread_)); });
+    arrays.emplace_back(r.get(), array);
+  }
+  if (arrays.empty()) return;
+  emit_barrier();
+  for (auto &[r, array] : arrays) {
+    std::int64_t unit = is_per_lane(*r) ? kWarp : 1;
+    llvm::Value *start = entry(*r, emit_group_start(b_, thread_, r->threads, kernel_.threads));
+    for (std::size_t s = 0; s < r->states.size(); ++s) {
+      std::vector<State> all;
+      for (std::int64_t warp : numbers(warp_parts(r->threads)))
+        all.push_back(array.load(array.region(), r->states[s], s, start, warp * unit));
+      r->states[s] = r->monoid.tree(all);
+    }
+  }
+}
+
+/// Entry of a block's state in each block's array: one a block, or one for each thread of it.
+llvm::Value *Emitter::cluster_entry(const Reduction &reduction, llvm::Value *rank) {
+  llvm::Value *start = emit_group_start(b_, thread_, reduction.threads, kernel_.threads);
+  llvm::Value *unit = b_.getInt32(static_cast<std::uint32_t>(cluster_unit(reduction)));
+  return b_.CreateAdd(b_.CreateMul(rank, unit), start);
+}
+
+std::int64_t Emitter::cluster_unit(const Reduction &reduction) const {
+  bool is_one = static_cast<std::int64_t>(numbers(reduction.threads).size()) == kernel_.threads;
+  return is_one ? 1 : kernel_.threads;
+}
+
+/// Writes the states into the memory of all blocks of the group.
+void Emitter::send_to_cluster(const Reduction &reduction, StateArray &array) {
+  llvm::Value *own = cluster_entry(reduction, rank_);
+  llvm::Value *first = emit_group_start(b_, rank_, reduction.blocks, kernel_.cluster);
+  llvm::Value *start = emit_group_start(b_, thread_, reduction.threads, kernel_.threads);
+  emit_if(b_, b_.CreateICmpEQ(thread_, start), [&] {
+    for (std::int64_t block : numbers(reduction.blocks)) {
+      llvm::Value *rank = b_.CreateAdd(first, b_.getInt32(static_cast<std::uint32_t>(block)));
+      array.store(b_.CreateIntrinsic(b_.getPtrTy(7), llvm::Intrinsic::nvvm_mapa_shared_cluster,
+                                     {array.region(), rank}),
+                  reduction.states, own);
+    }
+  });
+}
+
+/// Each block writes its state into the memory of all others, so that none waits for what it reads.
+void Emitter::combine_cluster(const std::vector<std::shared_ptr<Reduction>> &reductions) {
+  std::vector<std::pair<Reduction *, StateArray>> arrays;
+  for (const auto &r : reductions) {
+    if (r->blocks.empty()) continue;
+    emit_cluster_start();
+    arrays.emplace_back(r.get(), make_state_array(r->monoid.dtypes(), r->states.size(),
+                                                  kernel_.cluster * cluster_unit(*r)));
+    send_to_cluster(*r, arrays.back().second);
+  }
+  if (arrays.empty()) return;
+  emit_cluster_barrier();
+  for (auto &[r, array] : arrays) {
+    llvm::Value *first = emit_group_start(b_, rank_, r->blocks, kernel_.cluster);
+    for (std::size_t s = 0; s < r->states.size(); ++s) {
+      std::vector<State> all;
+      for (std::int64_t block : numbers(r->blocks))
+        all.push_back(array.load(array.region(), r->states[s], s, cluster_entry(*r, first),
+                                 block * cluster_unit(*r)));
+      r->states[s] = r->monoid.tree(all);
+    }
+  }
+}
+
+}  // namespace fuse

@@ -1,0 +1,87 @@
+// Invariants 21, 25 and 26: scanned axes; what partitioned loops and pipes may hold.
+#include "ir/kernel_verify.h"
+
+#include <algorithm>
+
+namespace fuse {
+
+bool stays_in_thread(const Stmt &stmt) {
+  switch (stmt.kind) {
+    case StmtKind::Constant:
+    case StmtKind::Position:
+    case StmtKind::Compute:
+    case StmtKind::Load:
+    case StmtKind::Store:
+    case StmtKind::Reduce: return true;
+    case StmtKind::Keep: return stmt.residence == Residence::Register;
+    case StmtKind::Scan:
+    case StmtKind::Move:
+    case StmtKind::For:
+    case StmtKind::In:
+    case StmtKind::LastBlock: return false;
+  }
+  return false;
+}
+
+namespace {
+
+bool is_shared_by_block(const Layout &layout, const Index &index) {
+  for (std::uint32_t a : axes_of(layout, index.dims()))
+    for (const Digit &d : layout.axes[a].digits)
+      if (d.kind == DigitKind::Thread || d.kind == DigitKind::Reg || d.kind == DigitKind::Vec)
+        return false;
+  return true;
+}
+
+/// Whether the digits of the axis span exactly so many elements, from its first.
+bool is_exact(const Axis &axis, std::int64_t extent) {
+  Index spanned = 1;
+  for (const Digit &d : axis.digits) spanned = spanned * d.extent;
+  return spanned == Index(extent) && axis.align.buffer == kNone;
+}
+
+}  // namespace
+
+void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
+                      const std::string &place) {
+  std::vector<std::uint32_t> axes = axes_of(layout, stmt.axes);
+  require(axes.size() == 1, kernel, place, "it scans more than one axis");
+  require(num_operands(stmt.monoid) == 1 && num_results(stmt.monoid) == 1, kernel, place,
+          "{} has no scan", fuse::to_string(stmt.monoid));
+  auto rank = [](DigitKind kind) {
+    return kind == DigitKind::Loop ? 0 : kind == DigitKind::Thread ? 1 : 2;
+  };
+  int last = -1;
+  for (const Digit &d : layout.axes[axes[0]].digits) {
+    bool in_block =
+        (d.kind != DigitKind::Grid && d.kind != DigitKind::Cta) || d.extent.is_constant(1);
+    require(in_block && (rank(d.kind) > last || rank(d.kind) == 2), kernel, place,
+            "a scanned axis has digits loop . thread . reg . vec");
+    last = in_block && d.extent.is_constant(1) ? last : rank(d.kind);
+  }
+}
+
+void verify_bulk_load(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
+                      const std::string &place) {
+  const Buffer &b = kernel.buffers[stmt.buffer];
+  require(stmt.kind == StmtKind::Load && stmt.guard == kNone && !b.coherent, kernel, place,
+          "only loads without a guard, of what nobody writes, come in bulk");
+  require(stmt.index.values().empty(), kernel, place, "the place of a bulk load uses a value");
+  if (is_shared_by_block(layout, stmt.index)) return;
+  DimId along = bulk_dim(layout, stmt);
+  require(along != kNone, kernel, place,
+          "a bulk load needs a dim within the block along which {} advances by 1",
+          to_string(kernel, stmt.index));
+  std::optional<std::int64_t> extent = kernel.dims[along].extent.constant();
+  require(extent && is_exact(layout.axes[axis_of(layout, along)], *extent), kernel, place,
+          "digits and extent of {} differ: a bulk load has no edges", kernel.dims[along].name);
+  auto size = static_cast<std::int64_t>(size_of(b.dtype));
+  Index row = stmt.index - Index::dim(along);
+  bool whole =
+      b.alignment % 16 == 0 && *extent * size % 16 == 0 && known_divisor(row) * size % 16 == 0;
+  require(whole, kernel, place, "rows of a bulk load are not whole units of 16 bytes");
+  require(is_shared_by_block(layout, row), kernel, place,
+          "the row of a bulk load differs between threads");
+}
+
+}  // namespace fuse
