@@ -131,10 +131,10 @@ TEST(KernelVerify, Layouts) {  // 4 to 11
   EXPECT_EQ(error_in_layout("i = grid B; r = grid 8"),
             "kernel k: layout L: grid digits B@1 and 8@1 overlap");
   EXPECT_EQ(error_in_layout("i = grid B@8; r = grid 8"), "");
-  EXPECT_EQ(error_in("", "r = loop:k 16777216 . thread 128", "threads 128 cluster 1 index 32"),
+  EXPECT_EQ(error_in("", "r = loop:n 16777216 . thread 128", "threads 128 cluster 1 index 32"),
             "kernel k: layout L: 2147483648 positions on an axis need index 64");
-  EXPECT_EQ(error_in("", "r = loop:k 16777207 . thread 128", "threads 128 cluster 1 index 32"), "");
-  EXPECT_EQ(error_in("", "r = loop:k 16777216 . thread 128", "threads 128 cluster 1 index 64"), "");
+  EXPECT_EQ(error_in("", "r = loop:n 16777207 . thread 128", "threads 128 cluster 1 index 32"), "");
+  EXPECT_EQ(error_in("", "r = loop:n 16777216 . thread 128", "threads 128 cluster 1 index 64"), "");
   EXPECT_NE(error_in_layout("i = grid 7").find("cannot be compared"), std::string::npos);
   EXPECT_EQ(error_in_layout("i = reg 128; r = reg 64"),
             "kernel k: layout L, axis r: the layout has more than 4096 slots");
