@@ -284,9 +284,7 @@ FUSE_API Value max(Operand a, Operand b);
 FUSE_API Value atan2(Operand a, Operand b);
 /// Bitwise, or logical for bool. Integers and bool.
 FUSE_API Value bit_and(Operand a, Operand b);
-/// Bitwise, or logical for bool. Integers and bool.
 FUSE_API Value bit_or(Operand a, Operand b);
-/// Bitwise, or logical for bool. Integers and bool.
 FUSE_API Value bit_xor(Operand a, Operand b);
 /// a << b. Integers.
 FUSE_API Value shl(Operand a, Operand b);
@@ -315,12 +313,10 @@ FUSE_API Value select(Operand a, Operand b, Operand c);
 FUSE_API Value cast(Operand x, DType type);
 /// The same, but what is beyond the range of the dtype becomes its largest or least finite value.
 FUSE_API Value cast_sat(Operand x, DType type);
-/// The bits of x as a dtype of the same width: `bitcast(x, u32)` of f32. Error{DType} for another
-/// width.
+/// The bits of x as a dtype of the same width, else Error{DType}: `bitcast(x, u32)` of f32.
 FUSE_API Value bitcast(Operand x, DType type);
 
-// Operators are the functions of their names; `==` and `!=` compare handles, so there are eq and
-// ne.
+// Operators are the functions of their names; `==` and `!=` compare handles: there are eq and ne.
 inline Value operator+(Operand a, Operand b) { return add(a, b); }
 inline Value operator-(Operand a, Operand b) { return sub(a, b); }
 inline Value operator*(Operand a, Operand b) { return mul(a, b); }
