@@ -9,8 +9,8 @@
 
 FUSE_BEGIN_NAMESPACE
 
-/// Element type of a tensor. f8e4m3 and f8e5m2 are storage only: they take casts, comparisons,
-/// selects and views, no arithmetic. A bool occupies one byte holding 0 or 1.
+/// Element type of a tensor. f8e4m3 and f8e5m2 are storage only: they take casts, comparisons, min,
+/// max, selects and views, no arithmetic. A bool occupies one byte holding 0 or 1.
 enum class DType : unsigned char {
   Bool,
   I8,

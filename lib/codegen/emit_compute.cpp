@@ -13,7 +13,7 @@ namespace fuse {
 namespace {
 
 /// Statements of a run: nothing there meets other threads or writes memory.
-bool stays_in_thread(const Stmt &stmt) {
+bool belongs_to_run(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant:
     case StmtKind::Position:
@@ -50,7 +50,7 @@ bool uses_any(const Stmt &stmt, const std::vector<ValueId> &values) {
 
 std::size_t Emitter::end_of_local(const std::vector<Stmt> &body, std::size_t begin) {
   std::size_t end = begin;
-  while (end < body.size() && stays_in_thread(body[end])) ++end;
+  while (end < body.size() && belongs_to_run(body[end])) ++end;
   return end;
 }
 

@@ -8,7 +8,7 @@
 // column's weight) is the same for all positions of that axis and is held once.
 //
 // Validity. A position whose index on some axis is not in [0, extent) is invalid on that axis: no
-// load, no store, no contribution to a reduction over it. A load there yields 0.
+// load, no store, no contribution to a reduction over it. What a load gives there is not specified.
 #pragma once
 
 #include "ir/index.h"
@@ -106,7 +106,7 @@ enum class StmtKind : std::uint8_t {
   Compute,    // %r = op %a, ..                      a row of ops.def, elementwise
   Load,       // %r = load %buffer[expr] (if %p)     0 where %p is false
   Store,      // store %buffer[expr] = %a (if %p)
-  Reduce,     // %r, .. = reduce monoid(%a, ..) over dims
+  Reduce,     // %r, .. = reduce monoid(%a, ..) over dims (terms) (approx)
   Scan,       // %r = scan monoid(%a) over dim (exclusive)
   Move,       // %r = move %a to Layout via shared[expr]
   Keep,       // %r = keep %a in reg | shared        hides how %a was made from the compiler
