@@ -11,7 +11,7 @@
 // load, no store, no contribution to a reduction over it. What a load gives there is not specified.
 #pragma once
 
-#include "ir/index.h"
+#include "ir/domain.h"
 #include "ir/literal.h"
 
 #include <fuse/graph.h>
@@ -31,12 +31,6 @@ inline constexpr std::uint32_t kNone = UINT32_MAX;
 enum class Monoid : std::uint8_t {
 #define FUSE_MONOID(name, text, operands, results, commutative, doc) name,
 #include "ir/monoids.def"
-};
-
-/// An iteration dim: positions 0 .. extent-1; the extent uses constants and symbols only.
-struct KernelDim {
-  std::string name;
-  Index extent;
 };
 
 enum class DigitKind : std::uint8_t {

@@ -1,7 +1,7 @@
 // Plan: which values share a kernel, which are stored, which are computed again, and why.
 #pragma once
 
-#include "ir/graph_data.h"
+#include "ir/domain.h"
 
 #include <fuse/report.h>
 
@@ -17,9 +17,10 @@ namespace fuse {
 /// are read and stored by a kernel without nodes.
 struct PlannedKernel {
   std::string name;
-  std::vector<NodeId> nodes;    // ascending
-  std::vector<NodeId> reads;    // inputs and stored values it loads, ascending
-  std::vector<NodeId> stores;   // values it writes, ascending
+  std::vector<NodeId> nodes;   // ascending
+  std::vector<NodeId> reads;   // inputs and stored values it loads, ascending
+  std::vector<NodeId> stores;  // values it writes, ascending
+  Domain domain;
   double seconds = 0;           // predicted
   std::string bound;            // the pipe that binds: "hbm", "mufu", "fma", ...
   double bytes = 0;             // of device memory, predicted

@@ -14,6 +14,9 @@ constexpr int kRegisterUnit = 8;
 // Folding the partial results of a split reduction: arrival, fence, one dependent read and write.
 constexpr double kFinishSeconds = 1.0e-6;
 
+// What one block reads of the L2 cache (two 32-byte sectors a clock and SM, less latency).
+constexpr double kBlockBytesPerSecond = 60e9;
+
 std::array<double, kNumPipes> pipe_seconds(const Work &w, const Target &t) {
   double clocks = t.num_sms * t.clock_hz;
   double warp = 32;
@@ -88,7 +91,8 @@ Cost predict(const Work &w, const Target &t) {
   cost.efficiency = closed_queue_efficiency(resident, service, away);
 
   double busy = service > 0 ? on_pipe / cost.efficiency : away;
-  double waiting = t.launch_seconds + (w.finish ? kFinishSeconds : 0);
+  double waiting =
+      t.launch_seconds + (w.finish ? kFinishSeconds + w.finish_bytes / kBlockBytesPerSecond : 0);
   if (busy - on_pipe + waiting > on_pipe) cost.bound = Pipe::Latency;
   cost.seconds = busy + waiting;
   return cost;

@@ -1,5 +1,6 @@
 // The planner: value graph, greedy contraction, recomputation, and the Plan with its reasons.
 #include "ir/format.h"
+#include "passes/plan_domain.h"
 #include "passes/plan_merge.h"
 #include "passes/plan_overrides.h"
 #include "passes/plan_recompute.h"
@@ -110,6 +111,8 @@ PlannedKernel Writer::make_kernel(std::uint32_t group) {
   kernel.reads.assign(reads.begin(), reads.end());
   Evaluation e = evaluator_.evaluate(groups_.members[group],
                                      [&](PlanId v) { return groups_.writes(p_, group, v); });
+  FUSE_CHECK(e.legal(), "planned kernel {} is not legal: {}", name_[group], describe(e.reject));
+  kernel.domain = make_domain(p_, groups_.members[group], e);
   kernel.name = name_[group];
   kernel.seconds = e.cost.seconds;
   kernel.bound = to_string(e.cost.bound);

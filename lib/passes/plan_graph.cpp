@@ -76,7 +76,7 @@ void PlanGraphBuilder::add_value(NodeId id, ValueKind kind, std::vector<AtomList
   AtomList domain = flat(axes);
   domain.insert(domain.end(), folded.begin(), folded.end());
   atoms_.occur_together(domain);
-  pending_.push_back({std::move(domain), std::move(folded), {}});
+  pending_.push_back({std::move(domain), std::move(folded), axes, {}, {}});
   maps_[id] = {p_.value_of[id], std::move(axes), {}};
 }
 
@@ -132,13 +132,23 @@ DomainId PlanGraphBuilder::intern(const AtomList &atoms) {
 
 void PlanGraphBuilder::intern_domains() {
   intern({});
+  for (AtomId a = 0; a < atoms_.size(); ++a) p_.extents.push_back(atoms_.extent(a));
   for (PlanId v = 0; v < p_.values.size(); ++v) {
     PlanValue &value = p_.values[v];
     value.domain = intern(pending_[v].domain);
     value.folded = intern(pending_[v].folded);
+    p_.axes.push_back(settled(pending_[v].axes));
+    p_.operand.push_back(settled(pending_[v].operand));
     for (std::size_t k = 0; k < value.num_edges; ++k)
       p_.edge_pool[value.first_edge + k].changed = intern(pending_[v].changed[k]);
   }
+}
+
+/// Axes in atoms that no longer change.
+std::vector<AtomList> PlanGraphBuilder::settled(const std::vector<AtomList> &axes) const {
+  std::vector<AtomList> result;
+  for (const AtomList &axis : axes) result.push_back(atoms_.leaves(axis));
+  return result;
 }
 
 void PlanGraphBuilder::link_users() {

@@ -55,6 +55,9 @@ struct AtomSet {
 
 struct PlanGraph {
   std::vector<PlanValue> values;
+  std::vector<std::vector<AtomList>> axes;     // by value: atoms of each axis of the result
+  std::vector<std::vector<AtomList>> operand;  // Reduction: those of its operand
+  std::vector<Dim> extents;                    // by atom
   std::vector<PlanEdge> edge_pool;
   std::vector<PlanId> user_pool;
   std::vector<AtomSet> domains;

@@ -41,6 +41,7 @@ class PlanGraphBuilder {
  private:
   struct Pending {  // what becomes of atoms once all are unified
     AtomList domain, folded;
+    std::vector<AtomList> axes, operand;
     std::vector<AtomList> changed;  // by edge
   };
 
@@ -67,6 +68,7 @@ class PlanGraphBuilder {
   double count(const Shape &shape) const;
   void intern_domains();
   DomainId intern(const AtomList &atoms);
+  std::vector<AtomList> settled(const std::vector<AtomList> &axes) const;
   void link_users();
 
   const GraphData &g_;

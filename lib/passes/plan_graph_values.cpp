@@ -201,7 +201,7 @@ void PlanGraphBuilder::add_reduction(NodeId id) {
   NodeId x = g_.operand(id, 0);
   const AxesAttr &attr = g_.attr<AxesAttr>(id);
   const Shape &shape = g_.shape(x);
-  std::vector<AtomList> kept;
+  std::vector<AtomList> kept, operand;
   AtomList folded;
   bool inner = false;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -209,6 +209,7 @@ void PlanGraphBuilder::add_reduction(NodeId id) {
         std::find(attr.axes.begin(), attr.axes.end(), static_cast<int>(i)) != attr.axes.end();
     AtomList axis = maps_[x].axes[i];
     if (axis.empty()) axis = fresh_axis(shape[i]);
+    operand.push_back(axis);
     if (!folds)
       kept.push_back(axis);
     else if (attr.keep)
@@ -217,6 +218,7 @@ void PlanGraphBuilder::add_reduction(NodeId id) {
     if (shape[i] != Dim(1)) inner = folds;
   }
   add_value(id, ValueKind::Reduction, std::move(kept), std::move(folded));
+  pending_.back().operand = std::move(operand);
   PlanValue &v = p_.values.back();
   v.inner = inner;
   v.elements = count(shape);

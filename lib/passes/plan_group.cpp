@@ -1,10 +1,11 @@
 // Legality of a group of values, and the features that its Work is made from.
-#include "passes/plan_group.h"
+#include "passes/plan_group_features.h"
 
 #include "ir/op.h"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace fuse {
 
@@ -19,33 +20,9 @@ constexpr double kInvariantShare = 1.0 / 8;
 
 constexpr double kPointerBytes = 8;
 
-// Threads of a block where nothing asks for more, and elements of each, 16 bytes of a 16-bit type.
-constexpr int kBlockThreads = 256;
-constexpr double kThreadElements = 8;
-
-// A row is kept on chip: at most this many elements and bytes in a block, and elements a thread.
-constexpr double kMaxBlockRow = 65536;
-constexpr double kMaxBlockBytes = 200 << 10;
 constexpr double kRowElementsPerThread = 32;
 
-constexpr double kBaseRegisters = 24;
-
 }  // namespace
-
-struct GroupEvaluator::Features {
-  DomainId space = 0;   // iterated over by the kernel
-  DomainId folded = 0;  // by its reductions
-  bool has_reduction = false;
-  bool inner = false;      // the reductions fold the innermost axis
-  bool reexpands = false;  // results are read again over the folded dims
-  int levels = 0;          // reductions one after another
-  double results = 1;      // of the largest reduction
-  OpCost ops;
-  double body = 0;  // statements for one element
-  double hbm = 0, l2 = 0;
-  double row_reads = 0;  // bytes read over the folded dims
-  std::size_t reads = 0, writes = 0;
-};
 
 std::string_view describe(Reject reject) {
   switch (reject) {
@@ -54,14 +31,13 @@ std::string_view describe(Reject reject) {
     case Reject::RemappedResult: return "a reduction would be read at other positions than its own";
     case Reject::TooManyMaps: return "a value would be computed at more than 4 index maps";
     case Reject::MixedReductions: return "they reduce over different dims";
+    case Reject::LongRows: return "rows are too long to be held while columns are summed";
     case Reject::Statements: return "together they exceed 4096 statements";
     case Reject::Parameters: return "together they exceed the parameter space";
     case Reject::Apart: return "they were asked to be apart";
   }
   return "";
 }
-
-bool may_mix_row_and_column_reductions() { return false; }
 
 GroupEvaluator::GroupEvaluator(const PlanGraph &graph, const Target &target)
     : p_(graph),
@@ -95,13 +71,15 @@ Evaluation GroupEvaluator::evaluate(std::span<const PlanId> values, const Writes
 
   double parameters = kPointerBytes * static_cast<double>(f.reads + f.writes + p_.num_symbols);
   if (parameters > static_cast<double>(target_.parameter_bytes)) result.reject = Reject::Parameters;
-  double row = f.reexpands ? p_.domains[f.folded].size : 1;
+  double row = f.folds.reexpands ? f.row : 1;
   double slots = std::ceil(row / (target_.max_threads_per_block * 8.0));
   result.statements = f.body * std::clamp(slots, 1.0, kRowElementsPerThread);
   if (result.statements > kMaxStatements && values.size() > 1) result.reject = Reject::Statements;
+  result.space = f.space;
   result.num_reads = f.reads;
   result.num_writes = f.writes;
   result.cost = predict(lay_out(f), target_);
+  result.folds = std::move(f.folds);
   return result;
 }
 
@@ -139,43 +117,12 @@ Reject GroupEvaluator::find_space(std::span<const PlanId> values, Features &f) {
   };
   for (PlanId v : values) {
     DomainId d = p_.values[v].domain;
-    if (anchors(v) && p_.domains[d].size > p_.domains[f.space].size) f.space = d;
+    if (!anchors(v) || p_.is_subset(d, f.space)) continue;
+    // Of an empty space, too, the widest.
+    if (p_.is_subset(f.space, d) || p_.domains[d].size > p_.domains[f.space].size) f.space = d;
   }
   for (PlanId v : values)
     if (anchors(v) && !p_.is_subset(p_.values[v].domain, f.space)) return Reject::Domain;
-  return Reject::None;
-}
-
-Reject GroupEvaluator::find_reductions(std::span<const PlanId> values, Features &f) {
-  for (PlanId v : values) {
-    const PlanValue &value = p_.values[v];
-    Scratch &s = scratch_[v];
-    for (const PlanEdge &e : p_.edges(v)) {
-      if (!is_member(e.from)) continue;
-      s.depends = s.depends || scratch_[e.from].depends;
-      s.level = std::max(s.level, scratch_[e.from].level);
-    }
-    bool folds = value.kind == ValueKind::Reduction;
-    if (folds && f.has_reduction && value.folded != f.folded &&
-        !may_mix_row_and_column_reductions())
-      return Reject::MixedReductions;
-    if (folds) {
-      f.has_reduction = true;
-      f.folded = value.folded;
-      f.inner = f.inner || value.inner;
-      f.results = std::max(
-          f.results, p_.domains[value.domain].size / std::max(1.0, p_.domains[value.folded].size));
-      f.reexpands = f.reexpands || s.depends;
-      s.depends = true;
-      ++s.level;
-    }
-    f.levels = std::max(f.levels, s.level);
-  }
-  if (!f.has_reduction || f.reexpands) return Reject::None;
-  for (PlanId v : values)
-    if (p_.values[v].kind == ValueKind::Pointwise && scratch_[v].depends &&
-        p_.intersects(p_.values[v].domain, f.folded))
-      f.reexpands = true;
   return Reject::None;
 }
 
@@ -190,6 +137,8 @@ Reject GroupEvaluator::count_maps(std::span<const PlanId> values, Features &) {
       s.maps = std::max(s.maps, 1);
       s.evaluated = std::max(s.evaluated, value.elements);
     }
+    s.maps += std::exchange(s.moved_maps, 0);
+    s.evaluated += std::exchange(s.moved_elements, 0);
     if (value.kind == ValueKind::Reduction) {
       const AtomList &folded = p_.domains[value.folded].atoms;
       for (AtomId a : s.changed)
@@ -210,8 +159,8 @@ Reject GroupEvaluator::count_maps(std::span<const PlanId> values, Features &) {
         from.evaluated = std::max(from.evaluated, s.maps * p_.values[e.from].elements);
       } else if (view_stamp_[e.view] != epoch_) {
         view_stamp_[e.view] = epoch_;
-        from.maps += s.maps;
-        from.evaluated += s.maps * e.elements;
+        from.moved_maps += s.maps;
+        from.moved_elements += s.maps * e.elements;
       }
       const AtomList &changed = p_.domains[e.changed].atoms;
       from.changed.insert(from.changed.end(), changed.begin(), changed.end());
@@ -236,12 +185,13 @@ void GroupEvaluator::count_reads(std::span<const PlanId> values, Features &f) {
       }
       if (view_stamp_[e.view] == epoch_) continue;
       view_stamp_[e.view] = epoch_;
+      f.body += scratch_[v].maps;  // a load at each
       double bytes = std::min(e.bytes, from.bytes - read_bytes_[e.from]);
       read_bytes_[e.from] += bytes;
       bool cached =
           from.kind != ValueKind::Input && from.kind != ValueKind::Opaque && from.bytes <= small;
       (cached ? f.l2 : f.hbm) += bytes;
-      if (f.reexpands && p_.intersects(p_.values[v].domain, f.folded) &&
+      if (f.folds.reexpands && p_.intersects(p_.values[v].domain, f.folded()) &&
           e.bytes >= p_.domains[f.space].size)
         f.row_reads += bytes;
     }
@@ -256,77 +206,6 @@ void GroupEvaluator::count_ops(std::span<const PlanId> values, Features &f) {
     f.ops += p_.values[v].cost * evaluated;
     f.body += std::max(1.0, p_.values[v].cost.statements) * std::max(1, s.maps);
   }
-}
-
-// --- Layout estimate -----------------------------------------------------------------------------
-
-Work GroupEvaluator::lay_out(const Features &f) const {
-  double space = p_.domains[f.space].size;
-  Work work;
-  work.hbm_bytes = f.hbm;
-  work.l2_bytes = f.l2;
-  work.ops = f.ops;
-  work.threads = kBlockThreads;
-  work.registers = kBaseRegisters + kThreadElements;
-  work.accesses = space / kThreadElements * static_cast<double>(f.reads + f.writes);
-  work.blocks = std::ceil(space / (kBlockThreads * kThreadElements));
-  if (f.reexpands)
-    lay_out_rows(f, work);
-  else if (f.has_reduction)
-    lay_out_split(f, work);
-  return work;
-}
-
-/// Rows are read once and kept in registers of a block or a cluster where they fit, else read once
-/// more for every level of reductions.
-void GroupEvaluator::lay_out_rows(const Features &f, Work &work) const {
-  double row = std::max(1.0, p_.domains[f.folded].size);
-  double rows = std::max(1.0, p_.domains[f.space].size / row);
-  double row_bytes = f.row_reads / rows;
-  work.phases = 1 + f.levels;
-  if (row * 2 < kBlockThreads * kThreadElements) return;  // several rows a block
-  auto fits = [&](int cluster) {
-    return row / cluster <= kMaxBlockRow && row_bytes / cluster <= kMaxBlockBytes;
-  };
-  constexpr int kMaxRowCluster = 8;
-  int limit = std::min(target_.max_cluster, kMaxRowCluster);
-  int cluster = 1;
-  while (cluster < limit && !fits(cluster)) cluster *= 2;
-  if (!fits(cluster)) {
-    work.hbm_bytes += f.row_reads * f.levels;
-    cluster = 1;
-  }
-  while (cluster < limit && rows * cluster < target_.num_sms && row / cluster > kMaxBlockRow / 32)
-    cluster *= 2;
-  double threads = std::ceil(row / cluster / kRowElementsPerThread);
-  int rounded = 64;
-  while (rounded < threads && rounded < target_.max_threads_per_block) rounded *= 2;
-  double kept = std::max(1.0, row_bytes / (4 * row));
-  double elements = std::min(row / cluster / rounded, kMaxBlockRow / target_.max_threads_per_block);
-  work.threads = rounded;
-  work.cluster = cluster;
-  work.blocks = rows * cluster;
-  work.registers = std::min<double>(kBaseRegisters + elements * kept,
-                                    static_cast<double>(target_.registers_per_sm) / rounded);
-}
-
-/// Reductions whose results nobody reads over the folded dims: where too few blocks would own a
-/// result, the folded dims are split over the grid and the last block finishes.
-void GroupEvaluator::lay_out_split(const Features &f, Work &work) const {
-  constexpr double kColumns = 64;  // that a block of a column reduction owns
-  double row = std::max(1.0, p_.domains[f.folded].size);
-  double block = kBlockThreads * kThreadElements;
-  double owners = f.inner ? f.results * std::min(1.0, row / block) : f.results / kColumns;
-  owners = std::max(1.0, std::ceil(owners));
-  work.phases = 1 + f.levels;
-  work.blocks = owners;
-  double wanted = 4.0 * target_.num_sms;
-  double most = std::ceil(p_.domains[f.space].size / block);
-  if (owners >= target_.num_sms || most <= owners) return;
-  double splits = std::ceil(std::min(wanted, most) / owners);
-  work.blocks = owners * splits;
-  work.finish = true;
-  work.l2_bytes += 2 * splits * f.results * 4;  // partial results, f32
 }
 
 }  // namespace fuse

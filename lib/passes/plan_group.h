@@ -18,14 +18,24 @@ enum class Reject : std::uint8_t {
   RemappedResult,   // a reduction is read at positions other than its own
   TooManyMaps,      // a value would be computed at more than four index maps
   MixedReductions,  // reductions over different dims
+  LongRows,         // no block holds a row while it sums columns
   Statements,       // more statements than compilers handle in linear time
   Parameters,       // more arguments than the machine passes
   Apart,            // values that shall not share a kernel
 };
 std::string_view describe(Reject reject);
 
+/// What the reductions of a group fold, and so what a kernel keeps on chip.
+struct ReductionSets {
+  AtomList rows;           // folded; all that results are read again along
+  AtomList columns;        // beside rows: folded over the whole machine, results known at the end
+  bool reexpands = false;  // results are read again along the rows
+};
+
 struct Evaluation {
   Reject reject = Reject::None;
+  DomainId space = 0;  // iterated over: every stored value and reduction stands in it
+  ReductionSets folds;
   Cost cost;
   double statements = 0;
   std::size_t num_reads = 0, num_writes = 0;
@@ -33,15 +43,13 @@ struct Evaluation {
   bool legal() const { return reject == Reject::None; }
 };
 
-/// True where the scheduler can fold over different sets of dims in one kernel: columns over rows
-/// beside rows, as a norm's backward wants.
-bool may_mix_row_and_column_reductions();
-
 /// Statements that one kernel may emit: body x slots. LLVM and ptxas are superlinear beyond.
 inline constexpr double kMaxStatements = 4096;
 
 /// Index maps at which one kernel may compute a value.
 inline constexpr int kMaxMaps = 4;
+
+struct FoldSet;
 
 /// Prices sets of values. Its scratch memory makes a call linear in the values and edges given.
 class GroupEvaluator {
@@ -60,10 +68,13 @@ class GroupEvaluator {
  private:
   struct Scratch {  // of one value of the group
     bool written = false;
-    bool depends = false;   // on a reduction of the group
+    unsigned folds = 0;     // fold sets of the nearest reductions that it depends on or is
+    unsigned needs = 0;     // Reduction: that it depends on
     int level = 0;          // reductions that it depends on, one after another
-    int maps = 0;           // index maps at which it is computed
-    double evaluated = 0;   // elements
+    // Index maps at which it is computed and elements at them: of users that read it in its place,
+    // which share them, and of users that read it elsewhere.
+    int maps = 0, moved_maps = 0;
+    double evaluated = 0, moved_elements = 0;
     bool remapped = false;  // some of the maps replace atoms: `changed`
     AtomList changed;
   };
@@ -75,11 +86,18 @@ class GroupEvaluator {
   Reject find_space(std::span<const PlanId> values, Features &f);
   Reject count_maps(std::span<const PlanId> values, Features &f);
   Reject find_reductions(std::span<const PlanId> values, Features &f);
+  std::size_t fold_set(const PlanValue &value, Features &f) const;
+  double results_of(const PlanValue &value) const;
+  Reject choose_only_rows(Features &f) const;
+  Reject choose_rows(std::span<const PlanId> values, Features &f) const;
+  bool folds_beside_rows(const FoldSet &set, Features &f) const;
+  Reject count_columns(std::span<const PlanId> values, Features &f) const;
   void count_reads(std::span<const PlanId> values, Features &f);
   void count_ops(std::span<const PlanId> values, Features &f);
   Work lay_out(const Features &f) const;
   void lay_out_rows(const Features &f, Work &work) const;
   void lay_out_split(const Features &f, Work &work) const;
+  void lay_out_columns(const Features &f, Work &work) const;
 
   const PlanGraph &p_;
   const Target target_;

@@ -13,14 +13,19 @@ inline constexpr double kMinSharedBytes = 64 << 10;
 /// do: values that nothing connects have no common positions.
 bool are_connected(const PlanGraph &graph, std::span<const PlanId> values);
 
+/// The parts that do.
+std::vector<std::vector<PlanId>> connected_parts(const PlanGraph &graph,
+                                                 std::span<const PlanId> values);
+
 /// Contracts until no legal pair of neighbours saves time. Pairs are producer and consumer, and
 /// readers of one value of at least 64 KiB.
 void merge_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order);
 
-/// Moves values, alone or with what they need or feed in their group, to neighbouring groups where
-/// that saves time; true if any moved. Greedy contraction cannot take back an early choice; this
-/// does.
-bool refine_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order);
+/// Parts values, alone or with what they need or feed, from their groups where that saves time with
+/// the best neighbours for both; true if any moved. Greedy contraction cannot take back an early
+/// choice; this does. `tried`, by value and 0 at first, spares what did not help before.
+bool refine_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order,
+                   std::vector<std::uint64_t> &tried);
 
 /// Contracts and refines until neither finds anything.
 void partition(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order);

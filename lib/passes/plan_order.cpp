@@ -15,10 +15,12 @@ GroupOrder::GroupOrder(const PlanGraph &graph)
       first_(graph.values.size()),
       rank_(graph.values.size()),
       at_(graph.values.size()),
+      version_(graph.values.size()),
       stamp_(graph.values.size()) {
   for (PlanId v = 0; v < graph.values.size(); ++v) {
     group_of_[v] = first_[v] = rank_[v] = at_[v] = v;
     members_[v] = {v};
+    version_[v] = ++last_version_;
   }
 }
 
@@ -82,6 +84,7 @@ GroupId GroupOrder::contract(GroupId a, GroupId b) {
   for (PlanId v : members_[dead]) group_of_[v] = keep;
   members_[dead].clear();
   members_[keep] = std::move(merged);
+  version_[keep] = ++last_version_;
   return keep;
 }
 
@@ -94,46 +97,76 @@ void GroupOrder::transfer(const std::vector<PlanId> &values, GroupId from, Group
   for (PlanId v : values) group_of_[v] = to;
   members_[from] = std::move(left);
   members_[to] = std::move(joined);
+  version_[from] = ++last_version_;
+  version_[to] = ++last_version_;
 }
 
-bool GroupOrder::try_move(const std::vector<PlanId> &values, GroupId to) {
-  GroupId from = group_of_[values[0]];
-  transfer(values, from, to);
-  if (rank_anew()) return true;
-  transfer(values, to, from);
+bool GroupOrder::try_moves(const std::vector<Move> &moves) {
+  std::vector<GroupId> from;
+  std::uint32_t lowest = UINT32_MAX, highest = 0;
+  for (const Move &m : moves) {
+    from.push_back(group_of_[m.values[0]]);
+    for (GroupId g : {from.back(), m.to}) {
+      lowest = std::min(lowest, rank_[g]);
+      highest = std::max(highest, rank_[g]);
+    }
+    transfer(m.values, from.back(), m.to);
+  }
+  if (rank_anew(lowest, highest)) return true;
+  for (std::size_t i = moves.size(); i-- > 0;) transfer(moves[i].values, moves[i].to, from[i]);
   return false;
 }
 
-/// Kahn's algorithm over the groups, least first value first; false, with the ranks as they were,
-/// if there is a cycle.
-bool GroupOrder::rank_anew() {
-  std::vector<std::uint32_t> pending(members_.size());  // edges from groups not yet ranked
-  for (PlanId v = 0; v < p_.values.size(); ++v)
-    for (PlanId user : p_.users(v))
-      if (group_of_[user] != group_of_[v]) ++pending[group_of_[user]];
+void GroupOrder::add_vacant(std::size_t n, std::vector<GroupId> &groups) const {
+  // The nearest in rank, so that few are ranked anew.
+  std::uint32_t start = rank_[groups[0]];
+  for (std::uint32_t d = 1; d < at_.size() && n > 0; ++d) {
+    for (std::uint32_t r : {start - d, start + d}) {
+      if (r >= at_.size() || is_alive(at_[r]) || n == 0) continue;
+      groups.push_back(at_[r]);
+      --n;
+    }
+  }
+}
+
+/// Kahn's algorithm over the groups of these ranks, least first value first; false, with the ranks
+/// as they were, if there is a cycle. One that moves close runs through the groups that they touch,
+/// and so through no rank beyond theirs.
+bool GroupOrder::rank_anew(std::uint32_t lowest, std::uint32_t highest) {
+  auto inside = [&](GroupId g) { return rank_[g] >= lowest && rank_[g] <= highest; };
+  pending_.resize(members_.size());  // edges from groups not yet ranked
+  for (std::uint32_t r = lowest; r <= highest; ++r) pending_[at_[r]] = 0;
+  auto for_users = [&](GroupId g, auto visit) {
+    for (PlanId v : members_[g])
+      for (PlanId user : p_.users(v))
+        if (GroupId next = group_of_[user]; next != g && inside(next)) visit(next);
+  };
+  for (std::uint32_t r = lowest; r <= highest; ++r)
+    for_users(at_[r], [&](GroupId next) { ++pending_[next]; });
   using Entry = std::pair<PlanId, GroupId>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-  std::size_t living = 0;
-  for (GroupId g = 0; g < members_.size(); ++g) {
-    if (!is_alive(g)) continue;
-    ++living;
-    if (pending[g] == 0) ready.emplace(members_[g][0], g);
+  std::vector<GroupId> order, dead;
+  for (std::uint32_t r = lowest; r <= highest; ++r) {
+    GroupId g = at_[r];
+    if (!is_alive(g))
+      dead.push_back(g);
+    else if (pending_[g] == 0)
+      ready.emplace(members_[g][0], g);
   }
-  std::vector<GroupId> order;
   while (!ready.empty()) {
     GroupId g = ready.top().second;
     ready.pop();
     order.push_back(g);
-    for (PlanId v : members_[g])
-      for (PlanId user : p_.users(v))
-        if (GroupId next = group_of_[user]; next != g && --pending[next] == 0)
-          ready.emplace(members_[next][0], next);
+    for_users(g, [&](GroupId next) {
+      if (--pending_[next] == 0) ready.emplace(members_[next][0], next);
+    });
   }
-  if (order.size() != living) return false;
-  for (GroupId g = 0; g < members_.size(); ++g)
-    if (!is_alive(g)) order.push_back(g);
-  for (std::uint32_t r = 0; r < order.size(); ++r) rank_[order[r]] = r;
-  at_ = std::move(order);
+  order.insert(order.end(), dead.begin(), dead.end());
+  if (order.size() != highest - lowest + 1) return false;
+  for (std::uint32_t r = lowest; r <= highest; ++r) {
+    at_[r] = order[r - lowest];
+    rank_[at_[r]] = r;
+  }
   return true;
 }
 

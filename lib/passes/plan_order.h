@@ -21,6 +21,8 @@ class GroupOrder {
   std::uint32_t rank(GroupId g) const { return rank_[g]; }
   /// Values of a group, ascending.
   const std::vector<PlanId> &members(GroupId g) const { return members_[g]; }
+  /// A number that no other members of any group have had.
+  std::uint64_t version(GroupId g) const { return version_[g]; }
   bool is_alive(GroupId g) const { return !members_[g].empty(); }
   /// The group that holds the first value of a contracted one.
   GroupId find(GroupId g) const { return group_of_[first_[g]]; }
@@ -31,9 +33,17 @@ class GroupOrder {
   /// Makes one group of two that close no cycle; returns the id that remains.
   GroupId contract(GroupId a, GroupId b);
 
-  /// Moves values from their common group to another; false, with nothing changed, where that
-  /// closes a cycle. Ranks are made anew.
-  bool try_move(const std::vector<PlanId> &values, GroupId to);
+  /// Values of one group, and the group that they join.
+  struct Move {
+    std::vector<PlanId> values;
+    GroupId to;
+  };
+  /// Makes the moves one after another; false, with nothing changed, where all together close a
+  /// cycle. Ranks are made anew.
+  bool try_moves(const std::vector<Move> &moves);
+
+  /// Appends up to n groups without members, the nearest in rank to the first one given.
+  void add_vacant(std::size_t n, std::vector<GroupId> &groups) const;
 
   /// Living groups by rank.
   std::vector<GroupId> sorted() const;
@@ -41,15 +51,18 @@ class GroupOrder {
  private:
   bool reaches(GroupId from, GroupId to);
   void transfer(const std::vector<PlanId> &values, GroupId from, GroupId to);
-  bool rank_anew();
+  bool rank_anew(std::uint32_t lowest, std::uint32_t highest);
 
   const PlanGraph &p_;
   std::vector<GroupId> group_of_;
   std::vector<std::vector<PlanId>> members_;
-  std::vector<PlanId> first_;        // by group: a value that it had at the start
-  std::vector<std::uint32_t> rank_;  // by group
-  std::vector<GroupId> at_;          // by rank
+  std::vector<PlanId> first_;           // by group: a value that it had at the start
+  std::vector<std::uint32_t> rank_;     // by group
+  std::vector<GroupId> at_;             // by rank
+  std::vector<std::uint64_t> version_;  // by group
+  std::uint64_t last_version_ = 0;
   std::vector<std::uint32_t> stamp_;
+  std::vector<std::uint32_t> pending_;  // by group
   std::uint32_t epoch_ = 0;
   std::vector<GroupId> between_;  // found by the last search: behind `from`, before `to`
 };

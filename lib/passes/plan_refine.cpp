@@ -1,56 +1,130 @@
-// Local search over a partition: values change groups where both groups together become faster.
+// Local search over a partition: a group gives values away, and both parts go where they cost
+// least.
 #include "passes/plan_merge.h"
 
 #include <algorithm>
 #include <iterator>
-#include <map>
+#include <optional>
 #include <set>
 
 namespace fuse {
 
 namespace {
 
-constexpr std::size_t kMaxValues = 128;  // of both groups: keeps the search linear in the graph
+constexpr std::size_t kMaxValues =
+    128;  // of groups that meet: keeps the search linear in the graph
+constexpr std::size_t kMaxNeighbours = 8;  // of which two may be joined at once
+constexpr std::size_t kMaxCone = 16;
+constexpr std::size_t kMaxPieces = 3;
+constexpr std::size_t kMaxExchange = 20;  // values of two groups
+constexpr int kMaxAttempts = 24;          // at places that save time, and may close cycles
 constexpr double kMinGainSeconds = 1e-9;
+constexpr double kIllegal = 1e9;
+
+/// Where some values could go: the groups that become one with them, none for a kernel of their
+/// own; and the seconds that this adds.
+struct Place {
+  std::vector<GroupId> joins;
+  double seconds = 0;
+};
+
+/// Values that leave their groups together, where they could go, cheapest first, and where they do.
+struct Part {
+  std::vector<PlanId> values;
+  std::vector<Place> places;
+  std::size_t chosen = 0;
+
+  const Place &place() const { return places[chosen]; }
+};
+
+bool share_group(const Place &a, const Place &b) {
+  return std::any_of(a.joins.begin(), a.joins.end(), [&](GroupId g) {
+    return std::find(b.joins.begin(), b.joins.end(), g) != b.joins.end();
+  });
+}
 
 class Refiner {
  public:
-  Refiner(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order)
-      : p_(graph), evaluator_(evaluator), order_(order) {}
+  Refiner(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order,
+          std::vector<std::uint64_t> &tried)
+      : p_(graph),
+        evaluator_(evaluator),
+        order_(order),
+        tried_(tried),
+        seconds_(graph.values.size(), -1) {}
 
   bool run() {
     bool moved = false;
-    for (PlanId v = 0; v < p_.values.size(); ++v)
-      if (p_.is_computed(v)) moved = improve(v) || moved;
+    for (PlanId v = 0; v < p_.values.size(); ++v) {
+      if (!p_.is_computed(v) || tried_[v] == surroundings(v)) continue;
+      bool better = improve(v);
+      moved = moved || better;
+      tried_[v] = better ? 0 : surroundings(v);
+    }
     return moved;
   }
 
  private:
-  enum class Reach { Alone, WithUsers, WithOperands };
+  enum class Reach { Alone, WithUsers, WithOperands, AllUsers, AllOperands };
 
+  std::uint64_t surroundings(PlanId v) const;
   bool improve(PlanId v);
-  bool try_move(std::vector<PlanId> values, GroupId to);
+  bool split_groups(const std::vector<PlanId> &values);
+  bool place_parts(std::vector<Part> parts, const std::set<GroupId> &groups, double limit);
+  bool exchange(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
+                const std::set<GroupId> &groups, double limit);
+  bool part_each(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
+                 const std::set<GroupId> &groups, double limit);
+  bool choose(std::vector<Part> &parts, std::size_t first, double limit);
+  bool is_possible(const std::vector<Part> &parts, std::size_t part) const;
+  bool apply(const std::vector<Part> &parts);
+  void add_moves(const std::vector<PlanId> &values, const Place &place, GroupId alone,
+                 std::vector<GroupOrder::Move> &moves) const;
   std::vector<PlanId> closure(PlanId v, Reach reach) const;
-  std::set<GroupId> neighbours(const std::vector<PlanId> &values) const;
+  std::set<GroupId> groups_of(const std::vector<PlanId> &values) const;
+  std::set<GroupId> neighbours(const std::vector<PlanId> &values,
+                               const std::set<GroupId> &without) const;
+  std::vector<std::pair<GroupId, GroupId>> behind_neighbours(const std::vector<PlanId> &values,
+                                                             const std::vector<GroupId> &near,
+                                                             std::set<GroupId> without) const;
+  std::vector<Place> places(const std::vector<PlanId> &values, const std::set<GroupId> &without);
+  std::vector<PlanId> with_members(const std::vector<PlanId> &values,
+                                   const std::vector<GroupId> &joins) const;
+  std::optional<Place> place_with(const std::vector<PlanId> &values, std::vector<GroupId> joins);
   double seconds(const std::vector<PlanId> &values);
+  double seconds_of(GroupId group);
 
   const PlanGraph &p_;
   GroupEvaluator &evaluator_;
   GroupOrder &order_;
+  std::vector<std::uint64_t> &tried_;  // by value: surroundings in which nothing helped
+  std::vector<double> seconds_;        // by group; negative: not known
+  int attempts_ = 0;
 };
 
-/// The value, and all it feeds or needs within its group.
+/// A number that changes with the group and its neighbours.
+std::uint64_t Refiner::surroundings(PlanId v) const {
+  GroupId group = order_.group_of(v);
+  std::uint64_t sum = 1 + order_.version(group);
+  for (GroupId g : neighbours(order_.members(group), {group}))
+    sum = sum * 0x9e3779b97f4a7c15 + order_.version(g);
+  return sum;
+}
+
+/// The value, and all it feeds or needs: within its group, or anywhere.
 std::vector<PlanId> Refiner::closure(PlanId v, Reach reach) const {
   GroupId group = order_.group_of(v);
+  bool anywhere = reach == Reach::AllUsers || reach == Reach::AllOperands;
   std::set<PlanId> values = {v};
   std::vector<PlanId> stack = {v};
   auto add = [&](PlanId next) {
-    if (order_.group_of(next) == group && values.insert(next).second) stack.push_back(next);
+    bool inside = anywhere ? p_.is_computed(next) : order_.group_of(next) == group;
+    if (inside && values.insert(next).second) stack.push_back(next);
   };
-  while (!stack.empty() && reach != Reach::Alone) {
+  while (!stack.empty() && reach != Reach::Alone && values.size() <= kMaxValues) {
     PlanId x = stack.back();
     stack.pop_back();
-    if (reach == Reach::WithUsers)
+    if (reach == Reach::WithUsers || reach == Reach::AllUsers)
       for (PlanId user : p_.users(x)) add(user);
     else
       for (const PlanEdge &e : p_.edges(x)) add(e.from);
@@ -59,11 +133,13 @@ std::vector<PlanId> Refiner::closure(PlanId v, Reach reach) const {
 }
 
 /// Groups that use, feed or read beside one of the values.
-std::set<GroupId> Refiner::neighbours(const std::vector<PlanId> &values) const {
+std::set<GroupId> Refiner::neighbours(const std::vector<PlanId> &values,
+                                      const std::set<GroupId> &without) const {
   constexpr std::size_t kMaxReaders = 24;
   std::set<GroupId> groups;
   auto add = [&](PlanId v) {
-    if (p_.is_computed(v)) groups.insert(order_.group_of(v));
+    if (p_.is_computed(v) && !without.contains(order_.group_of(v)))
+      groups.insert(order_.group_of(v));
   };
   for (PlanId v : values) {
     for (PlanId user : p_.users(v)) add(user);
@@ -73,67 +149,216 @@ std::set<GroupId> Refiner::neighbours(const std::vector<PlanId> &values) const {
       for (PlanId reader : p_.users(e.from)) add(reader);
     }
   }
-  groups.erase(order_.group_of(values[0]));
   return groups;
 }
 
 double Refiner::seconds(const std::vector<PlanId> &values) {
   if (values.empty()) return 0;
   Evaluation e = evaluator_.evaluate(values);
-  return e.legal() ? e.cost.seconds : 1e9;
+  return e.legal() ? e.cost.seconds : kIllegal;
 }
 
-bool Refiner::try_move(std::vector<PlanId> values, GroupId to) {
-  const auto &from = order_.members(order_.group_of(values[0])), &target = order_.members(to);
-  std::vector<PlanId> left, joined;
-  std::set_difference(from.begin(), from.end(), values.begin(), values.end(),
-                      std::back_inserter(left));
-  std::merge(target.begin(), target.end(), values.begin(), values.end(),
-             std::back_inserter(joined));
-  double before = seconds(from) + seconds(target);
-  double after = seconds(left) + seconds(joined);
-  return after < before - kMinGainSeconds && are_connected(p_, left) && are_connected(p_, joined) &&
-         order_.try_move(values, to);
+double Refiner::seconds_of(GroupId group) {
+  if (seconds_[group] < 0) seconds_[group] = seconds(order_.members(group));
+  return seconds_[group];
+}
+
+std::vector<PlanId> Refiner::with_members(const std::vector<PlanId> &values,
+                                          const std::vector<GroupId> &joins) const {
+  std::vector<PlanId> all = values;
+  for (GroupId g : joins) all.insert(all.end(), order_.members(g).begin(), order_.members(g).end());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::optional<Place> Refiner::place_with(const std::vector<PlanId> &values,
+                                         std::vector<GroupId> joins) {
+  std::size_t size = values.size();
+  double before = 0;
+  for (GroupId g : joins) {
+    size += order_.members(g).size();
+    before += seconds_of(g);
+  }
+  if (size > kMaxValues) return std::nullopt;
+  std::vector<PlanId> all = with_members(values, joins);
+  double after = seconds(all);
+  if (after >= kIllegal) return std::nullopt;
+  return Place{std::move(joins), after - before};
+}
+
+/// Small neighbours, and neighbours of theirs.
+std::vector<std::pair<GroupId, GroupId>> Refiner::behind_neighbours(
+    const std::vector<PlanId> &values, const std::vector<GroupId> &near,
+    std::set<GroupId> without) const {
+  std::vector<std::pair<GroupId, GroupId>> pairs;
+  without.insert(near.begin(), near.end());
+  for (GroupId g : near) {
+    const auto &members = order_.members(g);
+    if (values.size() + members.size() > kMaxExchange) continue;
+    for (GroupId behind : neighbours(members, without)) pairs.emplace_back(g, behind);
+  }
+  if (pairs.size() > kMaxNeighbours) pairs.resize(kMaxNeighbours);
+  return pairs;
+}
+
+/// Alone, with a neighbour, or with two; cheapest first.
+std::vector<Place> Refiner::places(const std::vector<PlanId> &values,
+                                   const std::set<GroupId> &without) {
+  std::vector<Place> all;
+  auto add = [&](std::vector<GroupId> joins) {
+    if (auto place = place_with(values, std::move(joins))) all.push_back(std::move(*place));
+  };
+  add({});
+  std::set<GroupId> set = neighbours(values, without);
+  std::vector<GroupId> near(set.begin(), set.end());
+  for (GroupId g : near) add({g});
+  if (near.size() > kMaxNeighbours) near.resize(kMaxNeighbours);
+  for (std::size_t i = 0; i < near.size(); ++i)
+    for (std::size_t k = i + 1; k < near.size(); ++k) add({near[i], near[k]});
+  for (const auto &[g, behind] : behind_neighbours(values, near, without)) add({g, behind});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Place &a, const Place &b) { return a.seconds < b.seconds; });
+  return all;
+}
+
+/// Moves the values, and the groups that they join, into one group.
+void Refiner::add_moves(const std::vector<PlanId> &values, const Place &place, GroupId alone,
+                        std::vector<GroupOrder::Move> &moves) const {
+  GroupId to = place.joins.empty() ? alone : place.joins[0];
+  for (GroupId from : groups_of(values)) {
+    if (from == to) continue;
+    moves.push_back({{}, to});
+    std::copy_if(values.begin(), values.end(), std::back_inserter(moves.back().values),
+                 [&](PlanId v) { return order_.group_of(v) == from; });
+  }
+  for (std::size_t i = 1; i < place.joins.size(); ++i)
+    moves.push_back({order_.members(place.joins[i]), to});
+}
+
+bool Refiner::apply(const std::vector<Part> &parts) {
+  std::vector<PlanId> all;
+  for (const Part &part : parts) all.insert(all.end(), part.values.begin(), part.values.end());
+  std::set<GroupId> groups = groups_of(all);
+  std::vector<GroupId> free(groups.begin(), groups.end());
+  order_.add_vacant(parts.size(), free);
+  std::vector<GroupOrder::Move> moves;
+  std::size_t next = 0;
+  for (const Part &part : parts) {
+    bool alone = part.place().joins.empty();
+    if (alone && next == free.size()) return false;
+    add_moves(part.values, part.place(), alone ? free[next++] : 0, moves);
+  }
+  if (moves.empty() || !order_.try_moves(moves)) return false;
+  for (const GroupOrder::Move &m : moves) seconds_[m.to] = -1;
+  for (GroupId g : groups) seconds_[g] = -1;
+  return true;
+}
+
+std::set<GroupId> Refiner::groups_of(const std::vector<PlanId> &values) const {
+  std::set<GroupId> groups;
+  for (PlanId v : values) groups.insert(order_.group_of(v));
+  return groups;
+}
+
+/// Whether the chosen place hangs together and is no part of another's.
+bool Refiner::is_possible(const std::vector<Part> &parts, std::size_t part) const {
+  const Place &place = parts[part].place();
+  for (std::size_t i = 0; i < part; ++i)
+    if (share_group(parts[i].place(), place)) return false;
+  return are_connected(p_, with_members(parts[part].values, place.joins));
+}
+
+/// Places for all parts from the first given one on, for less than the limit.
+bool Refiner::choose(std::vector<Part> &parts, std::size_t first, double limit) {
+  if (first == parts.size()) return attempts_-- > 0 && apply(parts);
+  double least = 0;  // that the parts behind take
+  for (std::size_t i = first + 1; i < parts.size(); ++i) least += parts[i].places[0].seconds;
+  Part &part = parts[first];
+  for (part.chosen = 0; part.chosen < part.places.size() && attempts_ > 0; ++part.chosen) {
+    double seconds = part.place().seconds;
+    if (seconds + least >= limit) return false;
+    if (is_possible(parts, first) && choose(parts, first + 1, limit - seconds)) return true;
+  }
+  return false;
+}
+
+bool Refiner::place_parts(std::vector<Part> parts, const std::set<GroupId> &groups, double limit) {
+  for (Part &part : parts) {
+    part.places = places(part.values, groups);
+    if (part.places.empty()) return false;
+  }
+  attempts_ = kMaxAttempts;
+  return choose(parts, 0, limit);
+}
+
+/// Gives one more value of two groups away: what is left may be a kernel without it.
+bool Refiner::exchange(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
+                       const std::set<GroupId> &groups, double limit) {
+  for (PlanId v : rest) {
+    std::vector<PlanId> less = rest, more = values;
+    std::erase(less, v);
+    if (seconds(less) >= kIllegal) continue;
+    more.insert(std::lower_bound(more.begin(), more.end(), v), v);
+    if (place_parts({{std::move(more), {}}, {std::move(less), {}}}, groups, limit)) return true;
+  }
+  return false;
+}
+
+/// The values of each group go their own way.
+bool Refiner::part_each(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
+                        const std::set<GroupId> &groups, double limit) {
+  std::vector<Part> parts;
+  for (GroupId g : groups) {
+    parts.push_back({});
+    std::copy_if(values.begin(), values.end(), std::back_inserter(parts.back().values),
+                 [&](PlanId v) { return order_.group_of(v) == g; });
+  }
+  parts.push_back({rest, {}});
+  return place_parts(std::move(parts), groups, limit);
+}
+
+/// Parts the values from their groups where that saves time, with the best places for them and for
+/// what is left of the groups, as one or in the parts that hang together.
+bool Refiner::split_groups(const std::vector<PlanId> &values) {
+  std::set<GroupId> groups = groups_of(values);
+  std::vector<PlanId> all = with_members({}, {groups.begin(), groups.end()}), rest;
+  if (all.size() > kMaxValues) return false;
+  std::set_difference(all.begin(), all.end(), values.begin(), values.end(),
+                      std::back_inserter(rest));
+  double limit = -kMinGainSeconds;
+  for (GroupId g : groups) limit += seconds_of(g);
+  std::vector<Part> parts = {{values, {}}};
+  if (rest.empty()) return place_parts(parts, groups, limit);
+  std::vector<std::vector<PlanId>> pieces = connected_parts(p_, rest);
+  parts.push_back({rest, {}});
+  if (place_parts(parts, groups, limit)) return true;
+  if (groups.size() == 2 && all.size() <= kMaxExchange &&
+      (exchange(values, rest, groups, limit) || part_each(values, rest, groups, limit)))
+    return true;
+  if (pieces.size() < 2 || pieces.size() > kMaxPieces) return false;
+  parts.pop_back();
+  for (std::vector<PlanId> &piece : pieces) parts.push_back({std::move(piece), {}});
+  return place_parts(std::move(parts), groups, limit);
 }
 
 bool Refiner::improve(PlanId v) {
-  std::size_t size = order_.members(order_.group_of(v)).size();
-  if (size > kMaxValues) return false;
-  for (Reach reach : {Reach::Alone, Reach::WithUsers, Reach::WithOperands}) {
+  if (order_.members(order_.group_of(v)).size() > kMaxValues) return false;
+  for (Reach reach :
+       {Reach::Alone, Reach::WithUsers, Reach::WithOperands, Reach::AllUsers, Reach::AllOperands}) {
     std::vector<PlanId> values = closure(v, reach);
+    bool anywhere = reach == Reach::AllUsers || reach == Reach::AllOperands;
     if (reach != Reach::Alone && values.size() == 1) continue;
-    for (GroupId to : neighbours(values))
-      if (size + order_.members(to).size() <= kMaxValues && try_move(values, to)) return true;
+    if (anywhere && (values.size() > kMaxCone || groups_of(values).size() < 2)) continue;
+    if (split_groups(values)) return true;
   }
   return false;
 }
 
 }  // namespace
 
-bool are_connected(const PlanGraph &graph, std::span<const PlanId> values) {
-  std::map<PlanId, PlanId> parent;  // of values and of large operands that they share
-  auto root = [&](PlanId v) {
-    while (parent.at(v) != v) v = parent[v] = parent.at(parent.at(v));
-    return v;
-  };
-  for (PlanId v : values) parent.emplace(v, v);
-  std::size_t parts = values.size();
-  for (PlanId v : values) {
-    for (const PlanEdge &e : graph.edges(v)) {
-      bool is_member = std::binary_search(values.begin(), values.end(), e.from);
-      if (!is_member && graph.values[e.from].bytes < kMinSharedBytes) continue;
-      if (parent.emplace(e.from, e.from).second) ++parts;
-      PlanId a = root(v), b = root(e.from);
-      if (a == b) continue;
-      parent[a] = b;
-      --parts;
-    }
-  }
-  return parts <= 1;
-}
-
-bool refine_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order) {
-  return Refiner(graph, evaluator, order).run();
+bool refine_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order,
+                   std::vector<std::uint64_t> &tried) {
+  return Refiner(graph, evaluator, order, tried).run();
 }
 
 }  // namespace fuse

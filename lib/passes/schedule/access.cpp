@@ -1,6 +1,8 @@
 // Analyses of flat bodies.
 #include "passes/schedule/access.h"
 
+#include "passes/schedule/index_map.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -41,10 +43,9 @@ bool walks_as_one(const Domain &domain, const std::vector<Stmt> &body, DimId out
 /// Groups of dims to join, in order; most hold one dim.
 std::vector<std::vector<DimId>> dim_groups(const Domain &domain, const std::vector<Stmt> &body) {
   std::vector<std::vector<DimId>> groups;
-  for (bool reduced : {false, true}) {
+  for (DimRole role : {DimRole::Kept, DimRole::Row, DimRole::Column}) {
     bool open = false;
-    for (DimId d = 0; d < domain.dims.size(); ++d) {
-      if (domain.is_reduced(d) != reduced) continue;
+    for (DimId d : domain.with_role(role)) {
       bool joins = open && walks_as_one(domain, body, groups.back().back(), d);
       if (joins)
         groups.back().push_back(d);
@@ -158,7 +159,7 @@ Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body) {
     Index extent = 1;
     for (DimId d : group) extent = extent * domain.dims[d].extent;
     joined.dims.push_back({"d" + std::to_string(joined.dims.size()), extent});
-    joined.reduced.push_back(domain.is_reduced(group[0]));
+    joined.roles.push_back(domain.roles[group[0]]);
   }
   Ranges ranges = joined.ranges();
   for (DimId j = 0; j < groups.size(); ++j)
@@ -168,9 +169,18 @@ Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body) {
     if (atom.kind != Atom::Kind::Dim) return std::nullopt;
     return part[atom.id];
   };
-  for (const auto &[id, position] : domain.at) {
-    Position &there = joined.at[id];  // of rank 0 too
-    for (const Index &index : position) there.push_back(recombine(substitute(index, by, ranges)));
+  auto move = [&](const std::vector<Index> &from) {
+    std::vector<Index> to;
+    for (const Index &index : from) to.push_back(recombine(substitute(index, by, ranges)));
+    return to;
+  };
+  for (const auto &[id, position] : domain.at) joined.at[id] = move(position);
+  for (const auto &[id, fold] : domain.folds) {
+    Fold &there = joined.folds[id];
+    there.operand = move(fold.operand);
+    for (DimId j = 0; j < groups.size(); ++j)
+      if (std::binary_search(fold.dims.begin(), fold.dims.end(), groups[j][0]))
+        there.dims.push_back(j);
   }
   return joined;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "ir/kernel.h"
-#include "passes/schedule/domain.h"
 
 #include <functional>
 #include <map>
@@ -27,7 +26,7 @@ std::vector<Access> collect_accesses(const Kernel &kernel, const std::vector<Stm
 DimId contiguous_dim(const Kernel &kernel, const std::vector<Access> &accesses,
                      const Bindings &sizes);
 
-/// Joins neighbouring dims, both folded or both not, that every offset and position walks as one:
+/// Joins neighbouring dims of one role that every offset and position walks as one:
 /// the outer one's coefficient is the inner one's times its extent. The body is then built again
 /// over the joined dims.
 Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body);

@@ -56,8 +56,14 @@ ValueId BodyBuilder::add_value(DType dtype, std::vector<DimId> dims) {
   return id;
 }
 
-bool BodyBuilder::depends_on_reduced(const std::vector<DimId> &dims) const {
-  return std::any_of(dims.begin(), dims.end(), [&](DimId d) { return domain_.is_reduced(d); });
+bool BodyBuilder::is_looped(const std::vector<DimId> &dims) const {
+  return std::any_of(dims.begin(), dims.end(), [&](DimId d) { return domain_.is_looped(d); });
+}
+
+bool BodyBuilder::runs_along_row(ValueId value) const {
+  const std::vector<DimId> &dims = kernel_.values[value].dims;
+  return std::any_of(dims.begin(), dims.end(),
+                     [&](DimId d) { return domain_.roles[d] == DimRole::Row; });
 }
 
 std::vector<DimId> BodyBuilder::dims_of(const Index &index) const {
@@ -81,7 +87,7 @@ void BodyBuilder::emit(Stmt stmt) {
 }
 
 std::vector<Stmt> &BodyBuilder::list_of(const std::vector<DimId> &dims) {
-  return depends_on_reduced(dims) ? *inner : *outer;
+  return is_looped(dims) ? *inner : *outer;
 }
 
 ValueId BodyBuilder::compute(Op op, DType dtype, std::vector<ValueId> operands) {
@@ -164,7 +170,7 @@ ValueId BodyBuilder::lower_at(const Key &root) {
       if (!find(d)) missing.push_back(std::move(d));
     if (missing.empty()) {
       ValueId value = emit_node(key);
-      memo_[key] = {value, depends_on_reduced(kernel_.values[value].dims)};
+      memo_[key] = {value, is_looped(kernel_.values[value].dims)};
       stack.pop_back();
     }
     // Reversed: operand 0 is emitted first.
@@ -196,7 +202,7 @@ std::vector<BodyBuilder::Key> BodyBuilder::demands(const Key &key) {
     Key k = operand_key(key, i);
     bool is_part =
         g_.node(key.node).op == Op::Concat || (g_.node(key.node).op == Op::Pad && i == 0);
-    if (is_part) k.guard = both(key.guard, part_guard(key, i));
+    if (is_part) k.guard = both(key.guard, read_guard(key, i));
     keys.push_back(std::move(k));
   }
   return keys;
@@ -253,8 +259,7 @@ ValueId BodyBuilder::emit_elementwise(const Key &key) {
 }
 
 bool BodyBuilder::is_shared_divisor(ValueId a, ValueId divisor) const {
-  return depends_on_reduced(kernel_.values[a].dims) &&
-         !depends_on_reduced(kernel_.values[divisor].dims);
+  return runs_along_row(a) && !runs_along_row(divisor);
 }
 
 /// Scale p and reciprocal r of a divisor s, with a / s = (a * p) * r: p keeps s * p away from the
@@ -318,9 +323,7 @@ void BodyBuilder::leave_layout() {
 void BodyBuilder::leave_loop() {
   for (auto it = memo_.begin(); it != memo_.end();)
     it = it->second.in_loop ? memo_.erase(it) : std::next(it);
-  auto in_loop = [&](const auto &entry) {
-    return depends_on_reduced(kernel_.values[entry.second].dims);
-  };
+  auto in_loop = [&](const auto &entry) { return is_looped(kernel_.values[entry.second].dims); };
   std::erase_if(part_guards_, in_loop);
   std::erase_if(conjunctions_, in_loop);
 }

@@ -5,8 +5,9 @@
 #pragma once
 
 #include "ir/kernel.h"
+#include "ir/plan.h"
 #include "passes/schedule/access.h"
-#include "passes/schedule/domain.h"
+#include "passes/schedule/index_map.h"
 #include "passes/schedule/online.h"
 
 #include <map>
@@ -34,7 +35,7 @@ struct KernelTensors {
 Index offset_of(const TensorRef &tensor, std::span<const Index> position);
 
 /// Emits statements for nodes of one kernel into two lists: `inner` for values that depend on
-/// reduced dims, `outer` for all others. They may be the same list.
+/// looped dims, `outer` for all others. They may be the same list.
 class BodyBuilder {
  public:
   BodyBuilder(const GraphData &graph, const PlannedKernel &planned, const Domain &domain,
@@ -71,7 +72,7 @@ class BodyBuilder {
   /// cheap operations bring back what was computed from them, and registers are what blocks share.
   void cross_barrier();
 
-  /// Forgets values that depend on reduced dims: they belong to a loop that is over.
+  /// Forgets values that depend on looped dims: they belong to a loop that is over.
   void leave_loop();
   /// Forgets all values: another layout begins. Reductions stay available.
   void leave_layout();
@@ -139,17 +140,19 @@ class BodyBuilder {
   Key gather_source(const Key &key);
   ValueId in_range(ValueId position, const Index &extent);
   ValueId part_guard(const Key &key, std::size_t i);
+  ValueId read_guard(const Key &key, std::size_t i);
   ValueId index_value(const Index &index);
   ValueId not_negative(const Index &index);  // index >= 0
   ValueId compute(Op op, DType dtype, std::vector<ValueId> operands);
   ValueId both(ValueId a, ValueId b);
-  ValueId depend_on_all_reduced(ValueId value);
   std::vector<ValueId> reduce_operands(NodeId node);
-  std::vector<ValueId> emit_reduce(Monoid monoid, std::vector<ValueId> operands,
-                                   std::vector<DType> result_types);
+  ValueId depend_on_all_folded(ValueId value, const std::vector<DimId> &folded);
+  std::vector<ValueId> emit_reduce(Monoid monoid, const std::vector<DimId> &folded,
+                                   std::vector<ValueId> operands, std::vector<DType> result_types);
   std::vector<DimId> dims_of(const Index &index) const;
   std::vector<DimId> union_dims(const std::vector<ValueId> &values) const;
-  bool depends_on_reduced(const std::vector<DimId> &dims) const;
+  bool is_looped(const std::vector<DimId> &dims) const;
+  bool runs_along_row(ValueId value) const;
   std::vector<Stmt> &list_of(const std::vector<DimId> &dims);
 };
 

@@ -18,7 +18,7 @@ bool is_arg_reduce(Op op) { return op == Op::ArgMax || op == Op::ArgMin; }
 ValueId BodyBuilder::emit_reduced(const Key &key) {
   auto canonical = domain_.at.find(key.node);
   bool available = canonical != domain_.at.end() && canonical->second == key.at &&
-                   key.guard == kNone && reduce_results_.count(key.node);
+                   reduce_results_.count(key.node);
   if (!available) {
     ok_ = false;
     return emit_constant(int_literal(compute_type(g_.dtype(key.node)), 0));
@@ -45,10 +45,10 @@ Monoid BodyBuilder::monoid_of(Op op) {
 }
 
 /// A reduction counts every position: a value that is the same along some folded dim is tied to it.
-ValueId BodyBuilder::depend_on_all_reduced(ValueId value) {
+ValueId BodyBuilder::depend_on_all_folded(ValueId value, const std::vector<DimId> &folded) {
   Index missing = 0;
   const std::vector<DimId> &dims = kernel_.values[value].dims;
-  for (DimId d : domain_.reduced_dims())
+  for (DimId d : folded)
     if (!std::binary_search(dims.begin(), dims.end(), d)) missing = missing + Index::dim(d);
   if (missing.is_constant(0)) return value;
   ValueId always = not_negative(missing);
@@ -62,7 +62,8 @@ void BodyBuilder::reduce(const std::vector<NodeId> &nodes) {
     Op op = g_.node(nodes[i]).op;
     std::vector<DType> types = {kernel_.values[operands[i][0]].dtype};
     if (is_arg_reduce(op)) types.push_back(DType::I64);
-    reduce_results_[nodes[i]] = emit_reduce(monoid_of(op), std::move(operands[i]), types);
+    reduce_results_[nodes[i]] =
+        emit_reduce(monoid_of(op), domain_.folds.at(nodes[i]).dims, std::move(operands[i]), types);
   }
 }
 
@@ -70,42 +71,46 @@ void BodyBuilder::reduce(const std::vector<NodeId> &nodes) {
 std::vector<ValueId> BodyBuilder::reduce_operands(NodeId node) {
   Op op = g_.node(node).op;
   NodeId operand = g_.operand(node, 0);
-  std::vector<ValueId> operands = {lower(operand)};
+  const Fold &fold = domain_.folds.at(node);
+  std::vector<ValueId> operands = {lower_at({operand, kNone, fold.operand})};
   // Sums and products of 16-bit floats accumulate in f32.
   DType type = g_.dtype(operand);
   if ((op == Op::Sum || op == Op::Prod) && compute_type(type) != kernel_.values[operands[0]].dtype)
     operands[0] = compute(Op::Cast, compute_type(type), {operands[0]});
-  operands[0] = depend_on_all_reduced(operands[0]);
+  operands[0] = depend_on_all_folded(operands[0], fold.dims);
   if (!is_arg_reduce(op)) return operands;
-  const Position &at = domain_.at.at(operand);
-  ValueId position = index_value(at[g_.attr<AxesAttr>(node).axes[0]]);
+  ValueId position = index_value(fold.operand[g_.attr<AxesAttr>(node).axes[0]]);
   if (kernel_.values[position].dtype != DType::I64)
     position = compute(Op::Cast, DType::I64, {position});
   operands.push_back(position);
   return operands;
 }
 
-std::vector<ValueId> BodyBuilder::emit_reduce(Monoid monoid, std::vector<ValueId> operands,
+std::vector<ValueId> BodyBuilder::emit_reduce(Monoid monoid, const std::vector<DimId> &folded,
+                                              std::vector<ValueId> operands,
                                               std::vector<DType> result_types) {
   Stmt s;
   s.kind = StmtKind::Reduce;
   s.monoid = monoid;
-  s.axes = domain_.reduced_dims();
-  std::vector<DimId> dims;
-  for (DimId d : union_dims(operands))
-    if (!domain_.is_reduced(d)) dims.push_back(d);
+  s.axes = folded;
+  std::vector<DimId> all = union_dims(operands), dims;
+  std::set_difference(all.begin(), all.end(), folded.begin(), folded.end(),
+                      std::back_inserter(dims));
   for (DType type : result_types) s.results.push_back(add_value(type, dims));
   s.operands = std::move(operands);
   std::vector<ValueId> results = s.results;
-  inner->push_back(std::move(s));
+  list_of(all).push_back(std::move(s));
   return results;
 }
 
 void BodyBuilder::reduce_online(NodeId sum, const OnlineSum &online) {
-  ValueId u = depend_on_all_reduced(lower(online.exponent));
-  ValueId weight =
-      online.weight == kNoNode ? emit_constant(float_literal(DType::F32, 1)) : lower(online.weight);
-  std::vector<ValueId> results = emit_reduce(Monoid::Online, {u, weight}, {DType::F32, DType::F32});
+  const Fold &fold = domain_.folds.at(online.maximum);
+  auto operand = [&](NodeId node) { return lower_at({node, kNone, fold.operand}); };
+  ValueId u = depend_on_all_folded(operand(online.exponent), fold.dims);
+  ValueId weight = online.weight == kNoNode ? emit_constant(float_literal(DType::F32, 1))
+                                            : operand(online.weight);
+  std::vector<ValueId> results =
+      emit_reduce(Monoid::Online, fold.dims, {u, weight}, {DType::F32, DType::F32});
   // The largest term is its weight: beside 1, terms that are no normal numbers do not count.
   inner->back().approximate = online.weight == kNoNode;
   reduce_results_[online.maximum] = {results[0]};
@@ -120,7 +125,7 @@ void BodyBuilder::reduce_with_terms(NodeId sum, const OnlineSum &online) {
   fold.results.push_back(terms);
   fold.terms = true;
   moderate_.insert(fold.results[1]);  // the largest term is 1
-  memo_[{online.exponential, kNone, domain_.at.at(online.exponential)}] = {terms, true};
+  memo_[{online.exponential, kNone, domain_.folds.at(sum).operand}] = {terms, true};
 }
 
 void BodyBuilder::set_reduced(NodeId node, std::vector<ValueId> results) {

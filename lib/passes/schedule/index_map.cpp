@@ -42,20 +42,12 @@ Position through_flip(const std::vector<int> &axes, const Shape &shape, std::spa
   return position;
 }
 
+/// An axis of extent 1 has one position; outside it, nothing is read.
 Position through_part(const GraphData &g, NodeId node, std::size_t i, std::span<const Index> at) {
+  const Shape &part = g.shape(g.operand(node, i));
   Position position(at.begin(), at.end());
   for (const AxisBound &bound : part_bounds(g, node, i))
-    position[bound.axis] = position[bound.axis] - bound.lo;
-  return position;
-}
-
-Position drop_axes(const AxesAttr &attr, std::span<const Index> at) {
-  Position position;
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    bool folded = std::binary_search(attr.axes.begin(), attr.axes.end(), static_cast<int>(i));
-    if (!folded) position.push_back(at[i]);
-    if (folded && attr.keep) position.push_back(Index(0));
-  }
+    position[bound.axis] = part[bound.axis] == Dim(1) ? Index(0) : position[bound.axis] - bound.lo;
   return position;
 }
 
@@ -142,24 +134,6 @@ Position operand_position(const GraphData &g, NodeId node, std::size_t i, std::s
     default: break;  // no view
   }
   FUSE_CHECK(false, "no position through {}", info(g.node(node).op).name);
-}
-
-std::optional<Position> result_position(const GraphData &g, NodeId node, std::span<const Index> at,
-                                        const Ranges &ranges) {
-  const OpInfo &op = info(g.node(node).op);
-  if (op.is_elementwise()) return Position(at.begin(), at.end());
-  if (op.kind == OpKind::Reduce) return drop_axes(g.attr<AxesAttr>(node), at);
-  const Shape &from = g.shape(g.operand(node, 0));
-  switch (g.node(node).op) {
-    case Op::Reshape: return through_reshape(g.shape(node), from, at, ranges);
-    case Op::Flip: return through_flip(g.attr<AxesAttr>(node).axes, from, at);
-    case Op::Transpose: {
-      Position position;
-      for (int axis : g.attr<AxesAttr>(node).axes) position.push_back(at[axis]);
-      return position;
-    }
-    default: return std::nullopt;  // not a bijection
-  }
 }
 
 }  // namespace fuse

@@ -1,11 +1,9 @@
-// How views move positions: from an element of a result to the element of its operand, and back
-// where the view is a bijection.
+// How views move positions: from an element of a result to the element of its operand.
 #pragma once
 
 #include "ir/graph_data.h"
 #include "ir/index.h"
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,11 +37,5 @@ struct AxisBound {
   Index lo, hi;
 };
 std::vector<AxisBound> part_bounds(const GraphData &graph, NodeId node, std::size_t i);
-
-/// The element of the node's result that element `at` of operand 0 becomes, where each element of
-/// the operand becomes exactly one: elementwise ops, Reshape, Transpose, Flip, and reductions (the
-/// folded axes drop out). Otherwise nullopt.
-std::optional<Position> result_position(const GraphData &graph, NodeId node,
-                                        std::span<const Index> at, const Ranges &ranges);
 
 }  // namespace fuse

@@ -7,7 +7,9 @@
 
 #include "ir/format.h"
 #include "ir/op.h"
+#include "passes/schedule/kernel_reductions.h"
 #include "passes/schedule/mapping.h"
+#include "passes/schedule/split_parts.h"
 
 #include <algorithm>
 
@@ -27,20 +29,19 @@ class Assembler {
         options_(options),
         approximable_(approximable) {}
 
-  std::optional<BuiltKernel> run(std::string *reason) {
-    std::optional<Domain> domain = analyze_domain(g_, planned_, options_.sizes, reason);
-    if (!domain) return std::nullopt;
-    *reason = "a reduction is needed at two positions";
-    domain_ = std::move(*domain);
+  BuiltKernel run() {
+    domain_ = planned_.domain;
     add_tensors();
-    analyze_reductions();
+    reductions_ = analyze_reductions(g_, planned_);
+    match_terms();
     std::vector<Stmt> body;
-    if (!draft(body)) return std::nullopt;
+    draft(body);
     domain_ = merge_dims(domain_, body);
-    if (!draft(body)) return std::nullopt;
-    mapping_ = choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body), use_,
-                               target_, options_, symbol_divisor()});
-    if (!assemble(body)) return std::nullopt;
+    draft(body);
+    mapping_ = choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body),
+                               reductions_.use, target_, options_, symbol_divisor(),
+                               static_cast<std::int64_t>(body.size())});
+    assemble(body);
     return std::move(built_);
   }
 
@@ -53,12 +54,8 @@ class Assembler {
   const std::vector<bool> &approximable_;
   Domain domain_;
   KernelTensors tensors_;
-  std::map<NodeId, int> level_;             // of reductions
-  std::map<NodeId, OnlineSum> online_;      // sums folded with their maximum in one pass
-  std::map<NodeId, OnlineSum> with_terms_;  // likewise, their terms held: resident kernels
-  // Values over folded dims that need no reduction are stored where they are folded; others after.
-  std::vector<NodeId> early_stores_, late_stores_;
-  ReductionUse use_;
+  KernelReductions reductions_;
+  std::map<NodeId, OnlineSum> with_terms_;  // sums with their maximum, terms held: resident kernels
   bool has_strides_ = false;
   Mapping mapping_;
   BuiltKernel built_;
@@ -96,50 +93,16 @@ class Assembler {
     }
   }
 
-  /// The widest that a thread tells others of one reduction.
-  int state_bytes(NodeId id) const {
-    Op op = g_.node(id).op;
-    std::size_t value = size_of(compute_type(g_.dtype(g_.operand(id, 0))));
-    std::size_t index = op == Op::ArgMax || op == Op::ArgMin ? sizeof(std::int64_t) : 0;
-    return static_cast<int>(std::max<std::size_t>(4, value) + index);
-  }
-
-  void analyze_reductions() {
-    std::map<NodeId, int> depth;
-    for (NodeId id : planned_.nodes) {
-      int d = 0;
-      for (NodeId operand : g_.operands(id)) {
-        auto it = depth.find(operand);
-        if (it != depth.end()) d = std::max(d, it->second);
-      }
-      if (info(g_.node(id).op).kind == OpKind::Reduce) {
-        level_[id] = ++d;
-        use_.state_bytes += state_bytes(id);
-      }
-      depth[id] = d;
-      use_.levels = std::max(use_.levels, d);
-    }
-    for (NodeId id : planned_.stores) {
-      bool spans_folded = false;
-      for (DimId d : Domain::dims_of(domain_.at.at(id))) spans_folded |= domain_.is_reduced(d);
-      bool is_early = spans_folded && depth[id] == 0;
-      use_.re_expanded |= spans_folded && !is_early;
-      (is_early ? early_stores_ : late_stores_).push_back(id);
-    }
-    match_online();
-    match_terms();
-  }
-
   /// One exchange between threads finds the maximum and the sum, where the results are rounded to
   /// 16 bits: a term relative to its thread's maximum is rounded once more.
   void match_terms() {
-    for (const auto &[node, level] : level_) {
+    for (const auto &[node, level] : reductions_.level) {
       if (level != 2) continue;
       std::optional<OnlineSum> match = match_online_sum(g_, node);
       if (!match || match->weight != kNoNode || !approximable_[match->exponential]) continue;
-      auto maximum = level_.find(match->maximum);
-      if (maximum == level_.end() || maximum->second != 1 || is_stored(match->exponential) ||
-          is_stored(node))
+      auto maximum = reductions_.level.find(match->maximum);
+      if (maximum == reductions_.level.end() || maximum->second != 1 ||
+          is_stored(match->exponential) || is_stored(node))
         continue;
       if (divides_its_terms(g_, node, *match, planned_.nodes)) with_terms_[node] = *match;
     }
@@ -155,79 +118,82 @@ class Assembler {
     });
   }
 
-  /// Where nothing but results of reductions is stored, sums that can rise with their maximum spare
-  /// the second pass; all of them must.
-  void match_online() {
-    if (use_.re_expanded || use_.levels != 2) return;
-    std::map<NodeId, OnlineSum> matches;
-    for (const auto &[node, level] : level_) {
-      if (level == 1) continue;
-      std::optional<OnlineSum> match = match_online_sum(g_, node);
-      if (!match || !level_.count(match->maximum)) return;
-      matches[node] = *match;
-    }
-    online_ = std::move(matches);
-    use_.levels = 1;
-  }
-
-  /// Whether an online sum folds this maximum along the way.
-  bool is_folded_online(NodeId maximum) const {
-    return std::any_of(online_.begin(), online_.end(),
-                       [&](const auto &entry) { return entry.second.maximum == maximum; });
-  }
-
   BodyBuilder begin() {
     built_.kernel.dims = domain_.dims;
     built_.kernel.values.clear();
     return BodyBuilder(g_, planned_, domain_, built_.kernel, tensors_, approximable_);
   }
 
-  bool draft(std::vector<Stmt> &body) {
+  void draft(std::vector<Stmt> &body) {
     body.clear();
     BodyBuilder builder = begin();
     builder.outer = builder.inner = &body;
-    int levels = 0;
-    for (const auto &[node, level] : level_) levels = std::max(levels, level);
+    reduce_levels(builder, [this](NodeId node) { return !has_terms(node); }, true);
+    for (NodeId id : planned_.stores) builder.store(id);
+    finish(builder);
+    reductions_.use.held_bytes = most_held_bytes(body);
+  }
+
+  /// Reductions one after another, those that may go together together.
+  template <class Predicate>
+  void reduce_levels(BodyBuilder &builder, Predicate wanted, bool terms) {
+    int levels = terms && !with_terms_.empty() ? 1 : 0;
+    for (const auto &[node, level] : reductions_.level)
+      if (wanted(node)) levels = std::max(levels, level);
     for (int level = 1; level <= levels; ++level) {
       std::vector<NodeId> nodes;
-      for (const auto &[node, l] : level_)
-        if (l == level && !has_terms(node)) nodes.push_back(node);
+      for (const auto &[node, l] : reductions_.level)
+        if (l == level && wanted(node)) nodes.push_back(node);
       builder.reduce(nodes);
-      if (level == 1)
+      if (terms && level == 1)
         for (const auto &[sum, online] : with_terms_) builder.reduce_with_terms(sum, online);
       builder.cross_barrier();
     }
-    for (NodeId id : planned_.stores) builder.store(id);
-    guards_ = builder.guard_conditions();
-    use_.held_bytes = most_held_bytes(body);
-    return builder.ok();
   }
 
-  /// Bytes of each element that threads hold across the barrier where these are most: values that
-  /// depend on folded dims, made with or before a reduction's result and used behind it.
+  void finish(const BodyBuilder &builder) {
+    FUSE_CHECK(builder.ok(), "kernel {} needs a reduction at two positions", planned_.name);
+    guards_ = builder.guard_conditions();
+  }
+
+  /// Bytes of each element that threads hold where these are most: values that depend on folded
+  /// dims, made before and used behind what is not reordered: a reduction, a store, and a load
+  /// behind a store. Loads before the first reduction are in flight together.
   int most_held_bytes(const std::vector<Stmt> &body) const {
     std::vector<std::size_t> last_use(built_.kernel.values.size(), 0);
     for (std::size_t i = 0; i < body.size(); ++i)
       for (ValueId v : body[i].operands) last_use[v] = i;
-    std::size_t most = 0;
-    for (std::size_t barrier = 0; barrier < body.size(); ++barrier) {
-      if (body[barrier].kind != StmtKind::Reduce) continue;
-      std::size_t held = 0;
-      for (std::size_t i = 0; i <= barrier; ++i)
-        for (ValueId v : body[i].results)
-          if (last_use[v] > barrier && is_element(v))
-            held += size_of(built_.kernel.values[v].dtype);
-      most = std::max(most, held);
+    auto bytes = [&](ValueId v) {
+      return is_element(v) ? static_cast<int>(size_of(built_.kernel.values[v].dtype)) : 0;
+    };
+    int most = 0, held = 0, in_flight = 0;
+    bool has_stored = false, has_reduced = false;
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      for (ValueId v : body[i].operands)
+        if (last_use[v] == i) {
+          held -= bytes(v);
+          last_use[v] = 0;  // once, where it is used twice
+        }
+      StmtKind kind = body[i].kind;
+      has_stored = has_stored || kind == StmtKind::Store;
+      has_reduced = has_reduced || kind == StmtKind::Reduce;
+      if (kind == StmtKind::Load && !has_reduced) in_flight += bytes(body[i].results[0]);
+      if (kind == StmtKind::Reduce) most = std::max({most, held, in_flight});
+      for (ValueId v : body[i].results)
+        if (last_use[v] > i) held += bytes(v);
+      if (kind == StmtKind::Reduce || (has_stored && is_access(kind))) most = std::max(most, held);
     }
-    return static_cast<int>(most);
+    return most;
   }
+
+  static bool is_access(StmtKind kind) { return kind == StmtKind::Load || kind == StmtKind::Store; }
 
   bool is_element(ValueId value) const {
     const std::vector<DimId> &dims = built_.kernel.values[value].dims;
-    return std::any_of(dims.begin(), dims.end(), [&](DimId d) { return domain_.is_reduced(d); });
+    return std::any_of(dims.begin(), dims.end(), [&](DimId d) { return domain_.is_folded(d); });
   }
 
-  bool assemble(std::vector<Stmt> &draft_body) {
+  void assemble(std::vector<Stmt> &draft_body) {
     Kernel &k = built_.kernel;
     k.name = planned_.name;
     k.threads = mapping_.threads;
@@ -236,17 +202,15 @@ class Assembler {
     k.layouts = {mapping_.layout};
     built_.limits = mapping_.limits;
     std::vector<Stmt> body;
-    bool ok = true;
     switch (mapping_.form) {
       case Form::Flat:
       case Form::Resident: body = std::move(draft_body); break;
-      case Form::Streaming: ok = stream(body); break;
-      case Form::Split: ok = split(body); break;
+      case Form::Streaming: stream(body); break;
+      case Form::Split: split(body); break;
     }
     k.index_bits = offsets_are_narrow() ? 32 : 64;
     k.body = {in_layout(0, std::move(body))};
     set_vector_widths(k, k.body, k.layouts[0], guards_, symbol_divisor());
-    return ok;
   }
 
   /// Strides, sizes and positions that are not known may be large.
@@ -284,16 +248,18 @@ class Assembler {
   }
 
   /// Iterations that no edge touches make no tests; there are edges where digits span more than
-  /// the dims.
+  /// the dims. Loops that hold rows are long enough as they are.
   Stmt row_loop(std::vector<Stmt> body) const {
     Stmt s = loop(kRowLoop, std::move(body));
+    if (domain_.has_columns()) return s;
     for (const Axis &axis : mapping_.layout.axes) s.partition |= has_loop(axis) && !is_exact(axis);
     return s;
   }
 
   static bool has_loop(const Axis &axis) {
-    return std::any_of(axis.digits.begin(), axis.digits.end(),
-                       [](const Digit &d) { return d.kind == DigitKind::Loop; });
+    return std::any_of(axis.digits.begin(), axis.digits.end(), [](const Digit &d) {
+      return d.kind == DigitKind::Loop && !d.extent.is_constant(1);
+    });
   }
 
   bool is_exact(const Axis &axis) const {
@@ -303,167 +269,78 @@ class Assembler {
     return axis.align.buffer == kNone && spanned == extent;
   }
 
-  void reduce_level(BodyBuilder &builder, int level, std::vector<Stmt> &body) {
+  void reduce_pass(BodyBuilder &builder, int pass, std::vector<Stmt> &body) {
     std::vector<Stmt> inner;
     builder.inner = &inner;
+    // Rows beside columns are complete within the loop; no barrier follows what accumulates.
+    reduce_levels(builder, [&](NodeId node) { return !is_looped(domain_, node); }, false);
     std::vector<NodeId> nodes;
-    for (const auto &[node, l] : level_)
-      if (l == level && !is_folded_online(node)) nodes.push_back(node);
+    for (const auto &[node, p] : reductions_.pass)
+      if (p == pass && is_looped(domain_, node) && !reductions_.is_folded_online(node))
+        nodes.push_back(node);
     builder.reduce(nodes);
-    if (level == 1) {
-      for (const auto &[sum, online] : online_) builder.reduce_online(sum, online);
-      for (NodeId id : early_stores_) builder.store(id);
+    if (pass == 1) {
+      for (const auto &[sum, online] : reductions_.online) builder.reduce_online(sum, online);
+      store_all(builder, false);
     }
+    if (domain_.has_columns()) issue_loads_first(inner);
     body.push_back(row_loop(std::move(inner)));
     builder.leave_loop();
   }
 
-  bool stream(std::vector<Stmt> &body) {
+  /// Before the first barrier, so that a row arrives at once.
+  static void issue_loads_first(std::vector<Stmt> &body) {
+    std::stable_partition(body.begin(), body.end(), [](const Stmt &s) {
+      return s.kind == StmtKind::Load && s.guard == kNone && !s.index.uses(Atom::Kind::Value);
+    });
+  }
+
+  /// Stores what depends on reductions over looped dims, or all else.
+  void store_all(BodyBuilder &builder, bool finished) {
+    for (NodeId id : planned_.stores)
+      if (reductions_.finished.contains(id) == finished) builder.store(id);
+  }
+
+  void stream(std::vector<Stmt> &body) {
     BodyBuilder builder = begin();
     builder.outer = &body;
-    for (int level = 1; level <= use_.levels; ++level) reduce_level(builder, level, body);
+    for (int pass = 1; pass <= reductions_.use.levels; ++pass) reduce_pass(builder, pass, body);
     std::vector<Stmt> inner;
     builder.inner = &inner;
-    for (NodeId id : late_stores_) builder.store(id);
+    store_all(builder, true);
     if (!inner.empty()) body.push_back(row_loop(std::move(inner)));
-    guards_ = builder.guard_conditions();
-    return builder.ok();
+    finish(builder);
   }
 
   // --- Split reductions --------------------------------------------------------------------------
 
-  /// Row-major number of the kept dims, and their count.
-  std::pair<Index, Index> kept_offset() const {
-    std::vector<Index> position, extents;
-    for (DimId d = 0; d < domain_.dims.size(); ++d) {
-      if (domain_.is_reduced(d)) continue;
-      position.push_back(Index::dim(d));
-      extents.push_back(domain_.dims[d].extent);
-    }
-    Index count = 1;
-    for (const Index &e : extents) count = count * e;
-    return {linearize(position, extents), count};
-  }
-
-  BufferId add_workspace(const std::string &name, DType dtype, std::vector<Index> shape,
-                         KernelArgument::Kind kind) {
-    Index bytes = static_cast<std::int64_t>(size_of(dtype));
-    for (const Index &e : shape) bytes = bytes * e;
-    built_.kernel.buffers.push_back(
-        {name, dtype, std::move(shape), BufferRole::Workspace, 16, true});
-    built_.arguments.push_back({kind, kNoNode, 0, bytes});
-    return static_cast<BufferId>(built_.kernel.buffers.size() - 1);
-  }
-
-  /// A fold whose state goes through memory: result i of the monoid belongs to node i, or all of
-  /// them to one node.
-  struct Parts {
-    Monoid monoid = Monoid::Sum;
-    std::vector<NodeId> nodes;
-    std::vector<BufferId> buffers;  // one for each result of the monoid
-  };
-
-  std::vector<Parts> folds() const {
-    std::vector<Parts> all;
-    for (const auto &[node, level] : level_)
-      if (!online_.count(node) && !is_folded_online(node))
+  std::vector<SplitFold> split_folds() const {
+    std::vector<SplitFold> all;
+    for (const auto &[node, pass] : reductions_.pass)
+      if (is_looped(domain_, node) && !reductions_.online.count(node) &&
+          !reductions_.is_folded_online(node))
         all.push_back({BodyBuilder::monoid_of(g_.node(node).op), {node}, {}});
-    for (const auto &[sum, online] : online_)
+    for (const auto &[sum, online] : reductions_.online)
       all.push_back({Monoid::Online, {online.maximum, sum}, {}});
     return all;
   }
 
-  std::vector<Parts> store_parts(BodyBuilder &builder, std::vector<Stmt> &body) {
-    auto [kept, count] = kept_offset();
-    std::vector<Parts> all = folds();
-    for (Parts &parts : all) {
-      for (NodeId node : parts.nodes) {
-        for (ValueId v : builder.reduced(node)) {
-          std::string name = "part" + std::to_string(built_.kernel.buffers.size());
-          parts.buffers.push_back(add_workspace(name, built_.kernel.values[v].dtype,
-                                                {mapping_.parts, count},
-                                                KernelArgument::Kind::Part));
-          Stmt s;
-          s.kind = StmtKind::Store;
-          s.buffer = parts.buffers.back();
-          s.index = Index::dim(mapping_.split) * count + kept;
-          s.operands = {v};
-          body.push_back(std::move(s));
-        }
-      }
-    }
-    return all;
-  }
-
-  /// Reads the parts back and folds them; the finished states replace the block's own.
-  void combine_parts(BodyBuilder &builder, const std::vector<Parts> &all, std::vector<Stmt> &body) {
-    auto [kept, count] = kept_offset();
-    std::vector<DimId> kept_dims = kept.dims();
-    std::vector<DimId> dims = kept_dims;
-    dims.push_back(mapping_.part);
-    std::vector<Stmt> inner;
-    for (const Parts &parts : all) {
-      Stmt fold;
-      fold.kind = StmtKind::Reduce;
-      fold.monoid = parts.monoid;
-      fold.axes = {mapping_.part};
-      for (BufferId buffer : parts.buffers) {
-        Stmt load;
-        load.kind = StmtKind::Load;
-        load.buffer = buffer;
-        load.index = Index::dim(mapping_.part) * count + kept;
-        load.results = {builder.add_value(built_.kernel.buffers[buffer].dtype, dims)};
-        fold.operands.push_back(load.results[0]);
-        fold.results.push_back(builder.add_value(built_.kernel.buffers[buffer].dtype, kept_dims));
-        inner.push_back(std::move(load));
-      }
-      if (parts.nodes.size() == 1)
-        builder.set_reduced(parts.nodes[0], fold.results);
-      else
-        for (std::size_t i = 0; i < parts.nodes.size(); ++i)
-          builder.set_reduced(parts.nodes[i], {fold.results[i]});
-      inner.push_back(std::move(fold));
-    }
-    body.push_back(loop(kPartLoop, std::move(inner)));
-  }
-
-  bool split(std::vector<Stmt> &body) {
-    Kernel &k = built_.kernel;
+  void split(std::vector<Stmt> &body) {
     BodyBuilder builder = begin();
-    k.dims.push_back({"split", mapping_.parts});
-    k.dims.push_back({"part", mapping_.parts});
-    k.dims.push_back({"tile", mapping_.tiles});
-    k.layouts.push_back(mapping_.finish);
+    PartCombiner combiner(domain_, mapping_, built_, builder, split_folds());
     builder.outer = &body;
-    reduce_level(builder, 1, body);
-    std::vector<Parts> parts = store_parts(builder, body);
-    builder.leave_layout();
-    builder.layout = 1;
-    std::vector<Stmt> finish;
-    builder.outer = builder.inner = &finish;
-    combine_parts(builder, parts, finish);
-    for (NodeId id : late_stores_) builder.store(id);
-    Stmt last;
-    last.kind = StmtKind::LastBlock;
-    last.buffer =
-        add_workspace("counter", DType::U32, {mapping_.tiles}, KernelArgument::Kind::Counter);
-    last.index = Index::dim(mapping_.tile);
-    last.count = mapping_.parts;
-    last.body = {in_layout(1, std::move(finish))};
-    body.push_back(std::move(last));
-    guards_ = builder.guard_conditions();
-    return builder.ok();
+    reduce_pass(builder, 1, body);
+    combiner.combine(body, [&] { store_all(builder, true); });
+    finish(builder);
   }
 };
 
 }  // namespace
 
-std::optional<BuiltKernel> build_kernel(const GraphData &graph, const PlannedKernel &planned,
-                                        const KernelMemory &memory, const Target &target,
-                                        const LowerOptions &options,
-                                        const std::vector<bool> &approximable,
-                                        std::string *reason) {
-  return Assembler(graph, planned, memory, target, options, approximable).run(reason);
+BuiltKernel build_kernel(const GraphData &graph, const PlannedKernel &planned,
+                         const KernelMemory &memory, const Target &target,
+                         const LowerOptions &options, const std::vector<bool> &approximable) {
+  return Assembler(graph, planned, memory, target, options, approximable).run();
 }
 
 }  // namespace fuse

@@ -35,11 +35,9 @@ struct KernelMemory {
   std::map<NodeId, std::vector<MemoryLayout>> writes;
 };
 
-/// Lays a planned kernel on the machine; nullopt and the reason where its nodes have no common
-/// domain. `approximable`: by node, see tolerance.h.
-std::optional<BuiltKernel> build_kernel(const GraphData &graph, const PlannedKernel &planned,
-                                        const KernelMemory &memory, const Target &target,
-                                        const LowerOptions &options,
-                                        const std::vector<bool> &approximable, std::string *reason);
+/// Lays a planned kernel on the machine. `approximable`: by node, see tolerance.h.
+BuiltKernel build_kernel(const GraphData &graph, const PlannedKernel &planned,
+                         const KernelMemory &memory, const Target &target,
+                         const LowerOptions &options, const std::vector<bool> &approximable);
 
 }  // namespace fuse

@@ -23,8 +23,11 @@ constexpr std::int64_t kBlockThreads = 256;    // that hold a row alone before o
 constexpr std::int64_t kClusterThreads = 128;  // of each block where several share a row
 constexpr std::int64_t kMaxCluster = 8;        // larger ones need an opt-in at launch
 constexpr int kLoopElements = 16;              // of a thread in an iteration
-constexpr std::int64_t kExchangeBytes = 48 << 10;  // shared memory that needs no opt-in
-constexpr int kUnroll = 4;                         // independent loads in flight in a loop
+constexpr std::int64_t kExchangeBytes = 47 << 10;  // shared memory that needs no opt-in, less flags
+constexpr int kEdgeRegisters = 16;
+constexpr int kRegistersPerSlot = 2;    // of a position that needs divisions
+constexpr std::int64_t kMinLanes = 16;  // neighbouring columns: a sector of 16-bit types
+constexpr int kUnroll = 4;              // independent loads in flight in a loop
 
 class Chooser : MappingQueries {
  public:
@@ -32,13 +35,13 @@ class Chooser : MappingQueries {
 
   Mapping choose() {
     inner_ = contiguous_dim(p_.draft, p_.accesses, p_.options.sizes);
-    for (DimId d = 0; d < p_.domain.dims.size(); ++d)
-      (p_.domain.is_reduced(d) ? folded_ : kept_).push_back(d);
+    folded_ = p_.domain.with_role(DimRole::Row);
+    kept_ = p_.domain.with_role(DimRole::Kept);
     vec_ = widest_useful_vector();
     m_.layout.name = "L";
     if (p_.reductions.levels == 0)
       map_flat();
-    else if (p_.domain.is_reduced(inner_))
+    else if (p_.domain.is_folded(inner_))
       map_rows();
     else
       map_columns();
@@ -53,11 +56,6 @@ class Chooser : MappingQueries {
   Mapping m_;
   std::vector<DimId> kept_, folded_;
 
-  /// Where everything is folded, no dims are kept.
-  static void drop_empty_axes(Layout &layout) {
-    std::erase_if(layout.axes, [](const Axis &a) { return a.dims.empty(); });
-  }
-
   /// Without a bound the compiler trades occupancy for registers; kernels that wait for memory and
   /// barriers need the blocks.
   void bound_registers() {
@@ -71,23 +69,41 @@ class Chooser : MappingQueries {
   /// A resident thread holds its elements across barriers; a loop holds them as they came, packed,
   /// and the states of its reductions.
   std::int64_t registers_wanted() const {
-    std::int64_t elements = 1, states = 1, bytes = 0, rows = 0;
+    std::int64_t elements = 1, states = 1, addresses = 0, bytes = 0, rows = 0;
     for (const Axis &a : m_.layout.axes)
       for (const Digit &d : a.digits) {
         if (d.kind != DigitKind::Reg && d.kind != DigitKind::Vec) continue;
-        elements *= *d.extent.constant();
-        if (!p_.domain.is_reduced(a.dims[0])) states *= *d.extent.constant();
+        std::int64_t extent = *d.extent.constant();
+        elements *= extent;
+        if (!p_.domain.is_folded(a.dims[0])) states *= extent;
+        // Dims that are not walked as one have positions of their own in each slot.
+        if (a.dims.size() > 1 && d.kind == DigitKind::Reg) addresses += kRegistersPerSlot * extent;
       }
     for (const Access &a : p_.accesses) {
       if (a.stmt->kind != StmtKind::Load) continue;
-      bool is_full = a.dims.size() == p_.domain.dims.size();
+      bool is_full = spans_slots(a);
       bytes += is_full ? static_cast<std::int64_t>(size_of(a.dtype)) : 0;
       rows += !is_full && std::find(a.dims.begin(), a.dims.end(), inner_) != a.dims.end();
     }
+    // Elements at edges come one by one.
+    bool has_edges = std::any_of(m_.layout.axes.begin(), m_.layout.axes.end(),
+                                 [](const Axis &a) { return a.align.buffer != kNone; });
+    if (has_edges && p_.reductions.held_bytes > 2) addresses += kEdgeRegisters;
     if (m_.form == Form::Resident)
-      return ceil_div(elements * p_.reductions.held_bytes, 4) + kResidentRegisters +
+      return ceil_div(elements * p_.reductions.held_bytes, 4) + kResidentRegisters + addresses +
              (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) + kRegistersPerRow * rows;
-    return ceil_div(elements * bytes + states * p_.reductions.state_bytes, 4) + kLoopRegisters;
+    return ceil_div(elements * bytes + states * p_.reductions.state_bytes, 4) + kLoopRegisters +
+           addresses;
+  }
+
+  /// Whether a thread holds several elements of the access along every axis that it has slots on.
+  bool spans_slots(const Access &access) const {
+    if (access.dims.size() == p_.domain.dims.size()) return true;
+    auto has = [&](DimId d) {
+      return std::find(access.dims.begin(), access.dims.end(), d) != access.dims.end();
+    };
+    return !p_.domain.is_folded(inner_) && has(inner_) &&
+           std::any_of(folded_.begin(), folded_.end(), has);
   }
 
   // --- No reductions -----------------------------------------------------------------------------
@@ -149,7 +165,7 @@ class Chooser : MappingQueries {
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
     std::int64_t capacity = std::max(std::int64_t{p_.target.max_threads_per_block},
                                      2 * max_cluster() * kClusterThreads) *
-                            kMaxElementsPerThread;
+                            max_elements();
     bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
     std::int64_t rows = expected(extent(kept_));
     if (!keeps && n > 4096 && rows < 2 * p_.target.num_sms) return map_split_rows(row);
@@ -163,20 +179,25 @@ class Chooser : MappingQueries {
 
   /// Blocks that share a row: one where a block of a few hundred threads holds it.
   std::int64_t blocks_of_row(std::int64_t span) const {
-    if (span <= kBlockThreads * kMaxElementsPerThread) return 1;
-    std::int64_t blocks =
-        pow2_at_least(ceil_div(span, cluster_threads(span) * kMaxElementsPerThread));
+    if (span <= kBlockThreads * max_elements()) return 1;
+    std::int64_t blocks = pow2_at_least(ceil_div(span, cluster_threads(span) * max_elements()));
     return blocks <= max_cluster() ? blocks : 1;
   }
 
   /// Small blocks where as many as a cluster takes hold the row: more of them fill an SM.
   std::int64_t cluster_threads(std::int64_t span) const {
-    std::int64_t held = max_cluster() * kClusterThreads * kMaxElementsPerThread;
+    std::int64_t held = max_cluster() * kClusterThreads * max_elements();
     return span <= held ? kClusterThreads : 2 * kClusterThreads;
   }
 
+  /// Half as many where each takes two registers.
+  int max_elements() const {
+    return p_.reductions.held_bytes > 4 ? kMaxElementsPerThread / 2 : kMaxElementsPerThread;
+  }
+
   int elements_per_thread(std::int64_t n) const {
-    return n <= 1024 ? 16 : n <= 4096 ? 32 : kMaxElementsPerThread;
+    std::int64_t elements = n <= 1024 ? 16 : n <= 4096 ? 32 : max_elements();
+    return static_cast<int>(std::min(elements, max_slots()));
   }
 
   void map_resident_rows(const Index &row, bool aligned) {
@@ -295,14 +316,6 @@ class Chooser : MappingQueries {
     return axes;
   }
 
-  /// Loads whose elements a thread holds across reductions: those along all dims.
-  std::int64_t kept_values() const {
-    auto loads = std::count_if(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
-      return a.stmt->kind == StmtKind::Load && a.dims.size() == p_.domain.dims.size();
-    });
-    return std::max<std::int64_t>(1, loads);
-  }
-
   std::int64_t free_registers(std::int64_t threads) const {
     std::int64_t most = p_.target.registers_per_sm / threads;
     return std::min<std::int64_t>(most, p_.target.max_registers) - kSpareRegisters;
@@ -320,6 +333,11 @@ class Chooser : MappingQueries {
     while (!fits() && lanes * down < p_.target.max_threads_per_block) down *= 2;
     while (!fits() && vec_ > 1) vec_ /= 2;
     if (!fits()) return false;
+    auto spills = [&] {
+      std::int64_t bytes = ceil_div(n, down) * vec_ * p_.reductions.held_bytes;
+      return ceil_div(bytes, 4) > free_registers(lanes * down);
+    };
+    for (; lanes > kMinLanes && vec_ == 1 && spills(); lanes /= 2) down *= 2;
     m_.form = Form::Resident;
     while (down > 1 && down / 2 * kUnroll >= n) down /= 2;
     fit_exchange(lanes * down, 1);
@@ -361,6 +379,8 @@ class Chooser : MappingQueries {
 
 }  // namespace
 
-Mapping choose_mapping(const MappingProblem &problem) { return Chooser(problem).choose(); }
+Mapping choose_mapping(const MappingProblem &problem) {
+  return problem.domain.has_columns() ? map_rows_and_columns(problem) : Chooser(problem).choose();
+}
 
 }  // namespace fuse

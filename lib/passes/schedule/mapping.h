@@ -11,9 +11,11 @@ namespace fuse {
 /// Reductions of a kernel relative to its stores.
 struct ReductionUse {
   int levels = 0;            // chains of reductions: a reduction of what another one feeds has 2
-  bool re_expanded = false;  // a stored value spans folded dims and depends on a reduction
+  bool re_expanded = false;  // a stored value that depends on them runs along the rows
   int state_bytes = 0;       // of all of them, for one result
   int held_bytes = 0;        // of each element, across a barrier
+  int column_bytes = 0;      // of those over columns whose results run along the rows
+  int columns = 0;           // their number
 };
 
 enum class Form {
@@ -30,15 +32,21 @@ struct Mapping {
   int resident = 0;
   Layout layout;  // of the body
   Layout finish;  // Split: of the last block
+  Layout gather;  // Split in two steps: of the last block of a group
   DimId split = kNone,
         part = kNone;          // Split: the block's part, and the parts seen by the last block
   DimId tile = kNone;          // Split: the group of blocks that share a result
   Index parts = 1, tiles = 1;  // Split: extents of these
+  // Split in two steps: the block's group, and the group's parts seen by its last block. The parts
+  // that the last block of all sees are the groups'.
+  DimId group = kNone, member = kNone;
+  Index groups = 1, members = 1;
   std::vector<Limit> limits;
 };
 
-inline constexpr const char *kRowLoop = "k";   // over the folded dims
-inline constexpr const char *kPartLoop = "q";  // over the parts of a Split
+inline constexpr const char *kRowLoop = "k";     // over the looped dims
+inline constexpr const char *kPartLoop = "q";    // over the parts of a Split
+inline constexpr const char *kMemberLoop = "p";  // over the parts of a group
 
 /// Everything the choice depends on.
 struct MappingProblem {
@@ -49,10 +57,15 @@ struct MappingProblem {
   const Target &target;
   const LowerOptions &options;
   SymbolDivisor symbol_divisor;
+  std::int64_t statements = 1;  // of the flat body
 };
 
 /// Chooses form and layouts. Dims of a Split mapping beyond the domain's are numbered from
-/// domain.dims.size(): split, part, tile.
+/// domain.dims.size(): split, part, tile; in two steps, also group, member.
 Mapping choose_mapping(const MappingProblem &problem);
+
+/// Its part for domains with columns: blocks hold rows, pass over them in a loop, and accumulate
+/// the columns; a Split in two steps.
+Mapping map_rows_and_columns(const MappingProblem &problem);
 
 }  // namespace fuse

@@ -49,6 +49,14 @@ class MappingQueries {
     return std::max<std::int64_t>(1, expected(index));
   }
 
+  /// Slots of a thread, a power of two, at which compilers still take linear time for the body.
+  std::int64_t max_slots() const {
+    constexpr std::int64_t kMaxStatements = 4096;
+    std::int64_t slots =
+        std::max<std::int64_t>(1, kMaxStatements / std::max<std::int64_t>(1, p_.statements));
+    return pow2_at_least(slots + 1) / 2;
+  }
+
   /// 16 bytes of the narrowest contiguous tensor, but at most 32 of the widest.
   int widest_useful_vector() const {
     std::size_t narrow = 16, wide = 1;
@@ -58,7 +66,8 @@ class MappingQueries {
       narrow = std::min(narrow, size_of(a.dtype));
       wide = std::max(wide, size_of(a.dtype));
     }
-    return static_cast<int>(std::max<std::size_t>(1, std::min(16 / narrow, 32 / wide)));
+    int widest = static_cast<int>(std::max<std::size_t>(1, std::min(16 / narrow, 32 / wide)));
+    return static_cast<int>(std::min<std::int64_t>(widest, max_slots()));
   }
 
   std::int64_t divisor(const Index &index) const { return divisor_of(index, p_.symbol_divisor); }
@@ -94,6 +103,19 @@ class MappingQueries {
     });
     if (digits.empty()) digits.push_back(digit(DigitKind::Reg, 1));
     return {std::move(dims), std::move(digits), {}};
+  }
+
+  /// Loads whose elements a thread holds across reductions: those along all dims.
+  std::int64_t kept_values() const {
+    auto loads = std::count_if(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
+      return a.stmt->kind == StmtKind::Load && a.dims.size() == p_.domain.dims.size();
+    });
+    return std::max<std::int64_t>(1, loads);
+  }
+
+  /// Where everything is folded, no dims are kept.
+  static void drop_empty_axes(Layout &layout) {
+    std::erase_if(layout.axes, [](const Axis &a) { return a.dims.empty(); });
   }
 
   /// The contiguous access whose rows the vectors follow: the widest tensor's first.

@@ -4,7 +4,6 @@
 #include "passes/passes.h"
 #include "passes/plan_graph.h"
 #include "passes/schedule/kernel_builder.h"
-#include "passes/schedule/split_kernel.h"
 #include "passes/tolerance.h"
 
 #include <algorithm>
@@ -148,26 +147,16 @@ class Scheduler {
       for (NodeId id : planned.stores) written_places(id);
       return;
     }
-    std::string reason;
-    std::optional<BuiltKernel> built =
-        build_kernel(g_, planned, memory_of(planned), target_, options_, approximable_, &reason);
-    if (!built) return add_pieces(planned, reason);
+    BuiltKernel built =
+        build_kernel(g_, planned, memory_of(planned), target_, options_, approximable_);
     program_.plan.steps.push_back({false, program_.plan.kernels.size(), kNoNode});
     program_.plan.kernels.push_back(planned);
     Step step;
     step.kernel = program_.kernels.size();
-    for (const KernelArgument &a : built->arguments) step.bindings.push_back(bind(a));
-    program_.kernels.push_back(std::move(built->kernel));
+    for (const KernelArgument &a : built.arguments) step.bindings.push_back(bind(a));
+    program_.kernels.push_back(std::move(built.kernel));
     program_.steps.push_back(std::move(step));
-    program_.limits.insert(program_.limits.end(), built->limits.begin(), built->limits.end());
-  }
-
-  void add_pieces(const PlannedKernel &planned, const std::string &reason) {
-    std::vector<PlannedKernel> pieces = split_kernel(g_, planned);
-    FUSE_CHECK(!pieces.empty(), "kernel {} cannot be scheduled: {}", planned.name, reason);
-    program_.plan.decisions.push_back(
-        {"kernel " + planned.name, std::to_string(pieces.size()) + " kernels", reason, 0, ""});
-    for (const PlannedKernel &piece : pieces) add_kernel(piece);
+    program_.limits.insert(program_.limits.end(), built.limits.begin(), built.limits.end());
   }
 
   std::vector<NodeId> results_of(NodeId id) const {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <random>
 
@@ -101,10 +102,16 @@ class Optimum {
   std::map<unsigned, double> seconds_, memo_;
 };
 
-TEST(PlanOptimum, NineteenOfTwentyAreWithinFivePercent) {
+/// FUSE_PROPERTY_GRAPHS is the number of graphs, for longer searches.
+int num_graphs() {
+  const char *text = std::getenv("FUSE_PROPERTY_GRAPHS");
+  return text ? std::atoi(text) : 400;
+}
+
+TEST(PlanOptimum, AllAreWithinFivePercent) {
   std::mt19937 random(7);
   std::vector<double> ratios;
-  for (int trial = 0; trial < 200; ++trial) {
+  for (int trial = 0; trial < num_graphs(); ++trial) {
     Graph g = random_graph(random, 3 + trial % 8);
     PlanGraph values = build_plan_graph(g.data(), {});
     GroupEvaluator evaluator(values, Target::named("h200"));
@@ -117,12 +124,12 @@ TEST(PlanOptimum, NineteenOfTwentyAreWithinFivePercent) {
     double best = Optimum(values, evaluator).best();
     ASSERT_LT(best, 1.0);
     EXPECT_GE(greedy, best * (1 - 1e-9));
+    EXPECT_LE(greedy, best * 1.05) << "graph " << trial << ": " << to_string(g);
     ratios.push_back(greedy / best);
   }
   std::sort(ratios.begin(), ratios.end());
   EXPECT_LT(ratios[ratios.size() / 2], 1.0001);
-  EXPECT_LT(ratios[ratios.size() * 95 / 100], 1.05);
-  EXPECT_LT(ratios.back(), 1.6);
+  EXPECT_LT(ratios[ratios.size() * 95 / 100], 1.01);
 }
 
 }  // namespace

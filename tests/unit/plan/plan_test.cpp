@@ -158,12 +158,56 @@ TEST(Plan, AddingTheTransposeKeepsBothDims) {
   EXPECT_NEAR(p.kernels[0].seconds, 2.0 * 4 * 2048 * 2048 / 4.27e12, 10e-6);
 }
 
-TEST(Plan, RowAndColumnReductionsAreTwoKernels) {
+TEST(Plan, RowAndColumnReductionsAreOneKernel) {
   Graph g;
   auto x = g.input("x", f32, {8192, 4096});
   g.output("rows", sum(x, {1}));
   g.output("columns", sum(x, {0}));
-  EXPECT_EQ(make_plan(g).kernels.size(), 2u);
+  Plan p = make_plan(g);
+  ASSERT_EQ(p.kernels.size(), 1u);
+  EXPECT_EQ(p.kernels[0].domain.roles, (std::vector{DimRole::Column, DimRole::Row}));
+}
+
+TEST(Plan, RowsTooLongToSumColumnsAreTwoKernels) {
+  Graph g;
+  auto x = g.input("x", f32, {8192, 32768});
+  g.output("rows", sum(x, {1}));
+  g.output("columns", sum(x, {0}));
+  Plan p = make_plan(g);
+  EXPECT_EQ(p.kernels.size(), 2u);
+}
+
+/// What a layer norm hands back: to its input, its weight and its bias.
+TEST(Plan, NormBackwardIsOneKernel) {
+  Graph g;
+  auto x = cast(g.input("x", bf16, {32768, 1024}), f32);
+  auto dy = cast(g.input("dy", bf16, {32768, 1024}), f32);
+  auto w = cast(g.input("w", bf16, {1024}), f32);
+  Value n = normalize(x, {1}, 1024), dn = dy * like(w, dy);
+  Value a = mean(dn, {1}, 1024), b = mean(dn * n, {1}, 1024);
+  g.output("dx", cast(dn - like(a, dn) - n * like(b, dn), bf16));
+  g.output("dw", cast(sum(dy * n, {0}), bf16));
+  g.output("db", cast(sum(dy, {0}), bf16));
+  Plan p = make_plan(g);
+  EXPECT_EQ(p.kernels.size(), 1u) << to_string(p, g);
+}
+
+TEST(Plan, ColumnsAreKnownToNobodyWithinTheRows) {
+  Graph g;
+  auto x = g.input("x", f32, {8192, 1024});
+  Value columns = sum(x, {0}, true), rows = sum(x, {1}, true);
+  g.output("y", x - like(columns, x) - like(rows, x));
+  Plan p = make_plan(g);
+  EXPECT_EQ(p.kernels.size(), 2u);
+  EXPECT_TRUE(has_decision(p, "boundary", "they reduce over different dims")) << to_string(p, g);
+}
+
+TEST(Plan, ATotalSharesTheKernelOfItsRows) {
+  Graph g;
+  auto x = g.input("x", f32, {8192, 4096});
+  g.output("rows", sum(x, {1}));
+  g.output("total", sum(x, {0, 1}));
+  EXPECT_EQ(make_plan(g).kernels.size(), 1u);
 }
 
 TEST(Plan, RotatedHalvesAreComputedAtTheirOwnMaps) {
@@ -178,7 +222,7 @@ TEST(Plan, RotatedHalvesAreComputedAtTheirOwnMaps) {
 
 TEST(Plan, CastsAreComputedAgainByTheirReaders) {
   Graph g;
-  auto x = cast(g.input("x", bf16, {8192, 4096}), f32);
+  auto x = cast(g.input("x", bf16, {8192, 32768}), f32);
   g.output("rows", sum(x, {1}));
   g.output("columns", sum(x, {0}));
   Plan p = make_plan(g);

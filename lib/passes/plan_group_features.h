@@ -1,0 +1,37 @@
+// What an evaluation of a group finds out on its way; shared by its parts.
+#pragma once
+
+#include "passes/plan_group.h"
+
+namespace fuse {
+
+/// The reductions of a group that fold the same atoms.
+struct FoldSet {
+  DomainId folded = 0;
+  bool inner = true;        // all fold the innermost axis of their operands
+  bool reexpands = false;   // a result is read again along the folded atoms
+  bool keeps_rows = false;  // a result varies along the rows
+};
+
+struct GroupEvaluator::Features {
+  DomainId space = 0;  // iterated over by the kernel
+  std::vector<FoldSet> sets;
+  std::size_t rows = 0;       // into sets: the one whose dims a block holds
+  ReductionSets folds;        // rows and columns as atoms
+  double row = 1;             // positions that the rows span
+  double column_results = 0;  // of reductions over columns
+  int kept_columns = 0;       // reductions over columns that a thread accumulates along its row
+  int levels = 0;             // reductions one after another
+  double results = 1;         // of the largest reduction
+  OpCost ops;
+  double body = 0;  // statements for one element
+  double hbm = 0, l2 = 0;
+  double row_reads = 0;  // bytes read over the folded dims
+  std::size_t reads = 0, writes = 0;
+
+  bool has_reduction() const { return !sets.empty(); }
+  bool has_columns() const { return !folds.columns.empty(); }
+  DomainId folded() const { return sets.empty() ? 0 : sets[rows].folded; }
+};
+
+}  // namespace fuse

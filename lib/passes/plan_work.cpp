@@ -1,0 +1,108 @@
+// The Work of a group, before it is scheduled: blocks, threads and registers of a likely layout.
+#include "passes/plan_group_features.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fuse {
+
+namespace {
+
+// Threads of a block where nothing asks for more, and elements of each, 16 bytes of a 16-bit type.
+constexpr int kBlockThreads = 256;
+constexpr double kThreadElements = 8;
+
+// A row is kept on chip: at most this many elements and bytes in a block.
+constexpr double kMaxBlockRow = 65536;
+constexpr double kRowElementsPerThread = 32;
+constexpr double kMaxBlockBytes = 200 << 10;
+
+constexpr double kBaseRegisters = 24;
+
+}  // namespace
+
+Work GroupEvaluator::lay_out(const Features &f) const {
+  double space = p_.domains[f.space].size;
+  Work work;
+  work.hbm_bytes = f.hbm;
+  work.l2_bytes = f.l2;
+  work.ops = f.ops;
+  work.threads = kBlockThreads;
+  work.registers = kBaseRegisters + kThreadElements;
+  work.accesses = space / kThreadElements * static_cast<double>(f.reads + f.writes);
+  work.blocks = std::ceil(space / (kBlockThreads * kThreadElements));
+  if (f.folds.reexpands || f.has_columns())
+    lay_out_rows(f, work);
+  else if (f.has_reduction())
+    lay_out_split(f, work);
+  if (f.has_columns()) lay_out_columns(f, work);
+  return work;
+}
+
+/// Rows are read once and kept in registers of a block or a cluster where they fit, else read once
+/// more for every level of reductions.
+void GroupEvaluator::lay_out_rows(const Features &f, Work &work) const {
+  double row = std::max(1.0, f.row);
+  double rows = std::max(1.0, p_.domains[f.space].size / row);
+  double row_bytes = f.row_reads / rows;
+  work.phases = 1 + f.levels;
+  if (row * 2 < kBlockThreads * kThreadElements) return;  // several rows a block
+  auto fits = [&](int cluster) {
+    return row / cluster <= kMaxBlockRow && row_bytes / cluster <= kMaxBlockBytes;
+  };
+  constexpr int kMaxRowCluster = 8;
+  int limit = std::min(target_.max_cluster, kMaxRowCluster);
+  int cluster = 1;
+  while (cluster < limit && !fits(cluster)) cluster *= 2;
+  if (!fits(cluster)) {
+    work.hbm_bytes += f.row_reads * f.levels;
+    cluster = 1;
+  }
+  while (cluster < limit && rows * cluster < target_.num_sms && row / cluster > kMaxBlockRow / 32)
+    cluster *= 2;
+  double threads = std::ceil(row / cluster / kRowElementsPerThread);
+  int rounded = 64;
+  while (rounded < threads && rounded < target_.max_threads_per_block) rounded *= 2;
+  double kept = std::max(1.0, row_bytes / (4 * row));
+  double elements = std::min(row / cluster / rounded, kMaxBlockRow / target_.max_threads_per_block);
+  work.threads = rounded;
+  work.cluster = cluster;
+  work.blocks = rows * cluster;
+  work.registers = std::min<double>(kBaseRegisters + elements * kept,
+                                    static_cast<double>(target_.registers_per_sm) / rounded);
+}
+
+/// Reductions whose results nobody reads over the folded dims: where too few blocks would own a
+/// result, the folded dims are split over the grid and the last block finishes.
+void GroupEvaluator::lay_out_split(const Features &f, Work &work) const {
+  constexpr double kColumns = 64;  // that a block of a column reduction owns
+  double row = std::max(1.0, f.row);
+  double block = kBlockThreads * kThreadElements;
+  double owners =
+      f.sets[f.rows].inner ? f.results * std::min(1.0, row / block) : f.results / kColumns;
+  owners = std::max(1.0, std::ceil(owners));
+  work.phases = 1 + f.levels;
+  work.blocks = owners;
+  double wanted = 4.0 * target_.num_sms;
+  double most = std::ceil(p_.domains[f.space].size / block);
+  if (owners >= target_.num_sms || most <= owners) return;
+  double splits = std::ceil(std::min(wanted, most) / owners);
+  work.blocks = owners * splits;
+  work.finish = true;
+  work.l2_bytes += 2 * splits * f.results * 4;  // partial results, f32
+}
+
+/// Blocks pass over the rows and accumulate columns; parts are combined in two steps, by the last
+/// of some blocks, then by the last of all.
+void GroupEvaluator::lay_out_columns(const Features &f, Work &work) const {
+  constexpr double kAccumulators = 16;  // elements of a thread's row
+  work.registers += kAccumulators * f.kept_columns;
+  work.cluster = 1;
+  double parts = std::min(work.blocks, double(target_.num_sms) * resident_blocks(work, target_));
+  double bytes = 4 * f.column_results;  // f32
+  work.finish = true;
+  work.l2_bytes += 2 * parts * bytes;
+  work.finish_bytes = 2 * std::sqrt(parts) * bytes;
+}
+
+}  // namespace fuse

@@ -1,0 +1,111 @@
+// Depths of reductions, and sums that rise with their maximum.
+#include "passes/schedule/kernel_reductions.h"
+
+#include "ir/op.h"
+
+#include <algorithm>
+
+namespace fuse {
+
+namespace {
+
+class Analysis {
+ public:
+  Analysis(const GraphData &graph, const PlannedKernel &planned)
+      : g_(graph), planned_(planned), domain_(planned.domain) {}
+
+  KernelReductions run() {
+    for (NodeId id : planned_.nodes) add_node(id);
+    for (NodeId id : planned_.stores) {
+      if (passes_[id] == 0) continue;
+      r_.finished.insert(id);
+      r_.use.re_expanded |= runs_along_row(id);
+    }
+    match_online();
+    return std::move(r_);
+  }
+
+ private:
+  const GraphData &g_;
+  const PlannedKernel &planned_;
+  const Domain &domain_;
+  std::map<NodeId, int> levels_, passes_;  // of nodes
+  KernelReductions r_;
+
+  int most_of_operands(const std::map<NodeId, int> &numbers, NodeId id) const {
+    int most = 0;
+    for (NodeId operand : g_.operands(id)) {
+      auto it = numbers.find(operand);
+      if (it != numbers.end()) most = std::max(most, it->second);
+    }
+    return most;
+  }
+
+  void add_node(NodeId id) {
+    int level = most_of_operands(levels_, id), pass = most_of_operands(passes_, id);
+    if (domain_.folds.count(id)) {
+      r_.level[id] = ++level;
+      pass += is_looped(domain_, id);
+      r_.pass[id] = std::max(pass, 1);
+      count_reduction(id);
+    }
+    levels_[id] = level;
+    passes_[id] = pass;
+    r_.use.levels = std::max(r_.use.levels, pass);
+  }
+
+  bool runs_along_row(NodeId id) const {
+    std::vector<DimId> dims = Domain::dims_of(domain_.at.at(id));
+    return std::any_of(dims.begin(), dims.end(),
+                       [&](DimId d) { return domain_.roles[d] == DimRole::Row; });
+  }
+
+  /// The widest that a thread tells others of one reduction.
+  int state_bytes(NodeId id) const {
+    Op op = g_.node(id).op;
+    std::size_t value = size_of(compute_type(g_.dtype(g_.operand(id, 0))));
+    std::size_t index = op == Op::ArgMax || op == Op::ArgMin ? sizeof(std::int64_t) : 0;
+    return static_cast<int>(std::max<std::size_t>(4, value) + index);
+  }
+
+  void count_reduction(NodeId id) {
+    r_.use.state_bytes += state_bytes(id);
+    if (!domain_.has_columns() || !is_looped(domain_, id) || !runs_along_row(id)) return;
+    r_.use.column_bytes += state_bytes(id);
+    ++r_.use.columns;
+  }
+
+  /// Where nothing but results of reductions is stored along the rows, sums that can rise with
+  /// their maximum spare the second pass; all of them must.
+  void match_online() {
+    if (r_.use.re_expanded || r_.use.levels != 2 || domain_.has_columns()) return;
+    std::map<NodeId, OnlineSum> matches;
+    for (const auto &[node, pass] : r_.pass) {
+      if (pass == 1) continue;
+      std::optional<OnlineSum> match = match_online_sum(g_, node);
+      if (!match || !r_.pass.count(match->maximum)) return;
+      if (domain_.folds.at(node).dims != domain_.folds.at(match->maximum).dims) return;
+      matches[node] = *match;
+    }
+    r_.online = std::move(matches);
+    r_.use.levels = 1;
+  }
+};
+
+}  // namespace
+
+bool KernelReductions::is_folded_online(NodeId maximum) const {
+  return std::any_of(online.begin(), online.end(),
+                     [&](const auto &entry) { return entry.second.maximum == maximum; });
+}
+
+bool is_looped(const Domain &domain, NodeId reduction) {
+  const std::vector<DimId> &dims = domain.folds.at(reduction).dims;
+  return std::any_of(dims.begin(), dims.end(), [&](DimId d) { return domain.is_looped(d); });
+}
+
+KernelReductions analyze_reductions(const GraphData &graph, const PlannedKernel &planned) {
+  return Analysis(graph, planned).run();
+}
+
+}  // namespace fuse
