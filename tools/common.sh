@@ -6,7 +6,7 @@
 
 readonly build_packages="g++ git cmake ninja-build llvm-22-dev llvm-22-tools zlib1g-dev libzstd-dev
   libfmt-dev libcli11-dev nlohmann-json3-dev libboost-dev"
-readonly test_packages="libgtest-dev libgmock-dev python3-numpy ccache clang-22
+readonly test_packages="libgtest-dev libgmock-dev pkg-config python3-numpy ccache clang-22
   libclang-rt-22-dev clang-tidy-22 clang-format-22"
 
 export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
@@ -14,7 +14,7 @@ failed_steps=0
 
 say() { printf '%s: %s\n' "$(basename "$0")" "$*"; }
 
-# speak_while_running NAME LOG: says every half minute how far the step is: the last line of its log.
+# speak_while_running NAME LOG: says every half minute how far the step is, by the end of its log.
 speak_while_running() {
   local start=$SECONDS
   while sleep 30 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do

@@ -3,7 +3,7 @@
 set -eu
 prefix=$1 libdir=$2 version=$3
 
-command -v pkg-config >/dev/null || { echo "SKIP: pkg-config is not installed"; exit 0; }
+command -v pkg-config >/dev/null || { echo "SKIP: pkg-config is not installed"; exit 77; }
 export PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig"
 test "$(pkg-config --modversion fusejit)" = "$version"
 pkg-config --libs fusejit | grep -Eq -- "-L.*/$libdir -lfusejit"
