@@ -24,7 +24,7 @@ constexpr std::int64_t kClusterThreads = 128;  // of each block where several sh
 constexpr std::int64_t kMaxCluster = 8;        // larger ones need an opt-in at launch
 constexpr int kLoopElements = 16;              // of a thread in an iteration
 constexpr std::int64_t kExchangeBytes = 47 << 10;  // shared memory that needs no opt-in, less flags
-constexpr int kEdgeRegisters = 16;
+constexpr int kLeastWithEdges = 48;
 constexpr int kRegistersPerSlot = 2;    // of a position that needs divisions
 constexpr std::int64_t kMinLanes = 16;  // neighbouring columns: a sector of 16-bit types
 constexpr int kUnroll = 4;              // independent loads in flight in a loop
@@ -88,12 +88,13 @@ class Chooser : MappingQueries {
     // Elements at edges come one by one.
     bool has_edges = std::any_of(m_.layout.axes.begin(), m_.layout.axes.end(),
                                  [](const Axis &a) { return a.align.buffer != kNone; });
-    if (has_edges && p_.reductions.held_bytes > 2) addresses += kEdgeRegisters;
-    if (m_.form == Form::Resident)
-      return ceil_div(elements * p_.reductions.held_bytes, 4) + kResidentRegisters + addresses +
-             (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) + kRegistersPerRow * rows;
-    return ceil_div(elements * bytes + states * p_.reductions.state_bytes, 4) + kLoopRegisters +
-           addresses;
+    std::int64_t held =
+        m_.form == Form::Resident
+            ? ceil_div(elements * p_.reductions.held_bytes, 4) + kResidentRegisters +
+                  (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) +
+                  kRegistersPerRow * rows
+            : ceil_div(elements * bytes + states * p_.reductions.state_bytes, 4) + kLoopRegisters;
+    return std::max<std::int64_t>(held + addresses, has_edges ? kLeastWithEdges : 0);
   }
 
   /// Whether a thread holds several elements of the access along every axis that it has slots on.
