@@ -4,13 +4,23 @@
 
 namespace fuse {
 
-Program lower(const Graph &graph, const Target &target, const LowerOptions &options) {
-  Graph strict = canonicalize(graph, true);
-  Graph canonical = options.strict ? strict.clone() : loosen(strict);
+PlannedGraph plan_graph(const Graph &graph, const Target &target, const LowerOptions &options,
+                        const PassListener &listener) {
+  Graph strict = canonicalize(graph, true, listener);
+  Graph canonical = options.strict ? strict.clone() : loosen(strict, listener);
   Plan planned = plan(canonical, target, options);
   planned.unfused = unfused_totals(strict, target, options);
+  if (environment().verify) verify(planned, canonical);
   if (dumps("plan")) dump("plan", graph.name(), to_string(planned, canonical));
-  return schedule(canonical, planned, target, options);
+  return {std::move(canonical), std::move(planned)};
+}
+
+Program lower(const Graph &graph, const Target &target, const LowerOptions &options) {
+  PlannedGraph planned = plan_graph(graph, target, options);
+  Program program = schedule(planned.graph, planned.plan, target, options);
+  if (environment().verify)
+    for (const Kernel &kernel : program.kernels) verify(kernel);
+  return program;
 }
 
 }  // namespace fuse

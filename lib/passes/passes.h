@@ -20,7 +20,7 @@ struct ArgumentClass {
 };
 
 struct LowerOptions {
-  bool strict = false;                         // no widen: every 16-bit node is rounded
+  bool strict = false;  // neither widen nor relax: every 16-bit node is rounded
   bool batch_invariant = false;                // mapping of reduced dims ignores parallel extents
   std::vector<ArgumentClass> inputs, outputs;  // missing entries: contiguous, 16-byte aligned
   Bindings sizes;                              // expected sizes of symbols, for the cost model
@@ -80,14 +80,23 @@ using PassListener = std::function<void(const PassReport &report)>;
 Graph run_passes(const Graph &graph, std::span<const std::string_view> names,
                  const PassListener &listener = {});
 
-/// What every graph goes through before it is planned: the canonical form, in f32 along chains of
-/// 16-bit arithmetic unless strict.
+/// What every graph goes through before it is planned: the canonical form; unless strict, in f32
+/// along chains of 16-bit arithmetic, and relaxed.
 Graph canonicalize(const Graph &graph, bool strict = false, const PassListener &listener = {});
 
 /// The part of it that strict leaves out, on the strict canonical graph.
 Graph loosen(const Graph &canonical, const PassListener &listener = {});
 
-/// The whole road: canonicalise, widen unless strict, plan, schedule.
+struct PlannedGraph {
+  Graph graph;  // canonical: what the plan speaks of
+  Plan plan;
+};
+
+/// The first half of the road: canonicalise, widen and relax unless strict, plan.
+PlannedGraph plan_graph(const Graph &graph, const Target &target, const LowerOptions &options,
+                        const PassListener &listener = {});
+
+/// The whole road: plan_graph, schedule.
 Program lower(const Graph &graph, const Target &target, const LowerOptions &options);
 
 }  // namespace fuse

@@ -49,7 +49,6 @@ GroupEvaluator::GroupEvaluator(const PlanGraph &graph, const Target &target)
       scratch_(graph.values.size()) {}
 
 Evaluation GroupEvaluator::evaluate(std::span<const PlanId> values, const Writes &writes) {
-  ++evaluations_;
   ++epoch_;
   for (PlanId v : values) {
     stamp_[v] = epoch_;

@@ -63,19 +63,16 @@ class GroupEvaluator {
   /// `values` ascending, all computed.
   Evaluation evaluate(std::span<const PlanId> values, const Writes &writes = nullptr);
 
-  std::int64_t evaluations() const { return evaluations_; }
-
  private:
   struct Scratch {  // of one value of the group
     bool written = false;
-    unsigned folds = 0;     // fold sets of the nearest reductions that it depends on or is
-    unsigned needs = 0;     // Reduction: that it depends on
-    int level = 0;          // reductions that it depends on, one after another
+    unsigned folds = 0;  // fold sets of the nearest reductions that it depends on or is
+    unsigned needs = 0;  // Reduction: that it depends on
+    int level = 0;       // reductions that it depends on, one after another
     // Index maps at which it is computed and elements at them: of users that read it in its place,
     // which share them, and of users that read it elsewhere.
     int maps = 0, moved_maps = 0;
     double evaluated = 0, moved_elements = 0;
-    bool remapped = false;  // some of the maps replace atoms: `changed`
     AtomList changed;
   };
   struct Features;
@@ -107,7 +104,6 @@ class GroupEvaluator {
   std::vector<std::uint32_t> view_stamp_;  // by node
   std::vector<Scratch> scratch_;           // by value
   std::uint32_t epoch_ = 0;
-  std::int64_t evaluations_ = 0;
 };
 
 }  // namespace fuse

@@ -85,25 +85,25 @@ bool wants(const Options &options, std::initializer_list<Stage> stages) {
 class Lowering {
  public:
   Lowering(const Graph &graph, const Target &target, const Options &options)
-      : graph_(graph), target_(target), options_(options), canonical_(graph.clone()) {
+      : graph_(graph), target_(target), options_(options), planned_{graph.clone(), {}} {
     if (options.emit.size() == static_cast<std::size_t>(std::count(
                                    options.emit.begin(), options.emit.end(), Stage::Graph)))
       return;
     lowering_.strict = options.strict;
     lowering_.sizes = options.dims;
     lowering_.overrides = options.overrides;
-    canonical_ = canonicalize(graph, options.strict, listener(options));
-    plan_ = timed("plan", options, [&] { return plan(canonical_, target, lowering_); });
+    planned_ = timed("passes, plan", options,
+                     [&] { return plan_graph(graph, target, lowering_, listener(options)); });
     if (!wants(options, {Stage::Program, Stage::Kernel, Stage::Llvm, Stage::Ptx, Stage::Sass}))
       return;
-    program_ =
-        timed("schedule", options, [&] { return schedule(canonical_, plan_, target, lowering_); });
+    program_ = timed("schedule", options,
+                     [&] { return schedule(planned_.graph, planned_.plan, target, lowering_); });
   }
 
   std::string text(Stage stage) const {
     if (stage == Stage::Graph) return to_string(graph_);
-    if (stage == Stage::Plan) return to_string(plan_, canonical_);
-    if (stage == Stage::Dot) return to_dot(plan_, canonical_);
+    if (stage == Stage::Plan) return to_string(planned_.plan, planned_.graph);
+    if (stage == Stage::Dot) return to_dot(planned_.plan, planned_.graph);
     return lowered_text(program_, stage, target_, options_);
   }
 
@@ -112,8 +112,7 @@ class Lowering {
   const Target &target_;
   const Options &options_;
   LowerOptions lowering_;
-  Graph canonical_;
-  Plan plan_;
+  PlannedGraph planned_;
   Program program_;
 };
 

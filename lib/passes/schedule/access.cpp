@@ -22,10 +22,7 @@ double approximate(const Index &index, const Bindings &sizes) {
   double sum = 0;
   for (const Index::Term &t : index.terms()) {
     double product = static_cast<double>(t.coefficient);
-    for (const Atom &a : t.atoms) {
-      auto it = sizes.find(a.symbol);
-      product *= it == sizes.end() ? 1024.0 : static_cast<double>(it->second);
-    }
+    for (const Atom &a : t.atoms) product *= static_cast<double>(sizes.at(a.symbol));
     sum += product;
   }
   return sum;

@@ -39,8 +39,7 @@ class MappingQueries {
   /// Value of an extent, symbols at their expected sizes.
   std::int64_t expected(const Index &index) const {
     return evaluate(index, [&](const Atom &a) -> std::int64_t {
-      auto it = p_.options.sizes.find(a.symbol);
-      return it == p_.options.sizes.end() ? 1024 : it->second;
+      return p_.options.sizes.at(a.symbol);
     });
   }
 

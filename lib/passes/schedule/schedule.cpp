@@ -20,7 +20,9 @@ class Scheduler {
         plan_(plan),
         target_(target),
         options_(options),
-        approximable_(approximable(graph)) {}
+        approximable_(approximable(graph)) {
+    options_.sizes = expected_sizes(graph, plan.sizes.empty() ? options.sizes : plan.sizes);
+  }
 
   Program run() {
     program_.name = g_.name;
@@ -42,7 +44,7 @@ class Scheduler {
   const GraphData &g_;
   const Plan &plan_;
   const Target &target_;
-  const LowerOptions &options_;
+  LowerOptions options_;  // the sizes are those of the plan
   std::vector<bool> approximable_;
   Program program_;
   // By memory root: a reshape lies where its operand lies.
