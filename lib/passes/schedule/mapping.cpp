@@ -230,7 +230,11 @@ class Chooser : MappingQueries {
                         digit(DigitKind::Thread, rows, stride)});
   }
 
-  std::int64_t unroll_rows() const { return std::max(1, kLoopElements / vec_); }
+  /// Slots of a loop's iteration along rows and along columns; few where the body is long.
+  std::int64_t unroll_rows() const {
+    return std::clamp<std::int64_t>(kLoopElements / vec_, 1, max_slots());
+  }
+  std::int64_t unroll() const { return std::min<std::int64_t>(kUnroll, max_slots()); }
 
   void map_streaming_rows(const Index &row, bool aligned) {
     m_.form = Form::Streaming;
@@ -278,7 +282,7 @@ class Chooser : MappingQueries {
     if (keeps && map_resident_columns(n, lanes, down)) return;
     fit_exchange(lanes * down, 2);  // the last block of a split combines its parts too
     std::int64_t tiles = ceil_div(expected(columns), lanes * vec_) * expected_outer();
-    std::int64_t step = down * kUnroll;
+    std::int64_t step = down * unroll();
     std::int64_t parts =
         keeps ? 1
               : std::clamp<std::int64_t>(4 * p_.target.num_sms / std::max<std::int64_t>(tiles, 1),
@@ -288,7 +292,7 @@ class Chooser : MappingQueries {
     Index count = ceildiv(extent(folded_), parts * step);
     Axis folded =
         axis(folded_, {digit(DigitKind::Grid, parts), digit(DigitKind::Loop, count, 1, kRowLoop),
-                       digit(DigitKind::Reg, kUnroll), digit(DigitKind::Thread, down, lanes)});
+                       digit(DigitKind::Reg, unroll()), digit(DigitKind::Thread, down, lanes)});
     std::vector<Axis> kept = column_axes(lanes, parts);
     m_.layout.axes = kept;
     m_.layout.axes.push_back(folded);
@@ -340,7 +344,7 @@ class Chooser : MappingQueries {
     };
     for (; lanes > kMinLanes && vec_ == 1 && spills(); lanes /= 2) down *= 2;
     m_.form = Form::Resident;
-    while (down > 1 && down / 2 * kUnroll >= n) down /= 2;
+    while (down > 1 && down / 2 * unroll() >= n) down /= 2;
     fit_exchange(lanes * down, 1);
     std::int64_t held = ceil_div(n, down) * kept_values(), registers = free_registers(lanes * down);
     while (vec_ > 1 && held * vec_ > registers) vec_ /= 2;
@@ -373,8 +377,8 @@ class Chooser : MappingQueries {
     m_.finish.name = "F";
     m_.finish.axes = {
         std::move(kept),
-        axis({m_.part}, {digit(DigitKind::Loop, ceil_div(parts, down * kUnroll), 1, kPartLoop),
-                         digit(DigitKind::Reg, kUnroll), digit(DigitKind::Thread, down, stride)})};
+        axis({m_.part}, {digit(DigitKind::Loop, ceil_div(parts, down * unroll()), 1, kPartLoop),
+                         digit(DigitKind::Reg, unroll()), digit(DigitKind::Thread, down, stride)})};
   }
 };
 
