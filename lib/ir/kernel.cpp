@@ -55,14 +55,35 @@ int num_results(Monoid monoid) { return info(monoid).results; }
 
 bool is_commutative(Monoid monoid) { return info(monoid).commutative; }
 
+namespace {
+
+bool is_at_most(const Index &a, const Index &b) {
+  std::optional<std::int64_t> x = a.constant(), y = b.constant();
+  return a == b || (x && y && *x <= *y);
+}
+
+/// The digit of the kind at this stride.
+const Digit *digit_at(const std::vector<const Digit *> &digits, const Index &stride) {
+  for (const Digit *d : digits)
+    if (d->stride == stride) return d;
+  return nullptr;
+}
+
+}  // namespace
+
 bool is_shared_digit(const Layout &layout, const std::vector<std::uint32_t> &axes,
                      const Digit &digit) {
-  return std::any_of(axes.begin(), axes.end(), [&](std::uint32_t a) {
-    const std::vector<Digit> &digits = layout.axes[a].digits;
-    return std::any_of(digits.begin(), digits.end(), [&](const Digit &d) {
-      return d.kind == digit.kind && d.extent == digit.extent && d.stride == digit.stride;
-    });
-  });
+  std::vector<const Digit *> digits;
+  for (std::uint32_t a : axes)
+    for (const Digit &d : layout.axes[a].digits)
+      if (d.kind == digit.kind && !d.extent.is_constant(1)) digits.push_back(&d);
+  Index end = digit.stride * digit.extent;
+  for (const Digit *d : digits) {
+    if (!is_at_most(d->stride, digit.stride)) continue;
+    for (; d; d = digit_at(digits, d->stride * d->extent))
+      if (is_at_most(end, d->stride * d->extent)) return true;
+  }
+  return false;
 }
 
 std::uint32_t axis_of(const Layout &layout, DimId dim) {

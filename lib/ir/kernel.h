@@ -161,9 +161,8 @@ struct Kernel {
   std::vector<Stmt> body;
 };
 
-/// Whether another axis of the layout, one of `axes`, has a digit of the same kind, extent and
-/// stride: both name the same part of the machine position. A store that depends on that axis is
-/// done at every position of the shared digit.
+/// Whether digits of the axes, one after another, span the part of the machine position that the
+/// digit of another axis names. A store that depends on those axes is done at every position of it.
 bool is_shared_digit(const Layout &layout, const std::vector<std::uint32_t> &axes,
                      const Digit &digit);
 

@@ -127,17 +127,13 @@ void Machine::locate(LayoutId layout, const ThreadId &id, std::span<const std::i
 
 bool Machine::at_origin(LayoutId layout, std::uint32_t axis, const ThreadId &id,
                         const std::vector<std::uint32_t> &axes) const {
-  const std::vector<MachineDigit> &digits = layouts_[layout][axis].digits;
-  auto shared = [&](const MachineDigit &d) {
-    return std::any_of(axes.begin(), axes.end(), [&](std::uint32_t a) {
-      const std::vector<MachineDigit> &others = layouts_[layout][a].digits;
-      return std::any_of(others.begin(), others.end(), [&](const MachineDigit &o) {
-        return o.kind == d.kind && o.extent == d.extent && o.stride == d.stride;
-      });
-    });
-  };
-  return std::all_of(digits.begin(), digits.end(),
-                     [&](const MachineDigit &d) { return digit_of(d, id) == 0 || shared(d); });
+  const Layout &text = kernel_.layouts[layout];
+  auto here = layouts_[layout][axis].digits.begin();
+  for (const Digit &d : text.axes[axis].digits) {
+    if (d.kind == DigitKind::Reg || d.kind == DigitKind::Vec) continue;
+    if (digit_of(*here++, id) != 0 && !is_shared_digit(text, axes, d)) return false;
+  }
+  return true;
 }
 
 bool Machine::is_first_copy(LayoutId layout, const ThreadId &id) const {
