@@ -38,17 +38,19 @@ llvm::Value *Ops::emit_remainder(Op op, DType dtype, llvm::Value *x, llvm::Value
   return b_.CreateSelect(down, b_.CreateAdd(rest, y), rest);
 }
 
+/// Shifts by the width or more give 0, or the sign. LLVM knows that PTX clamps amounts and hands
+/// them on as they are, of which PTX reads 32 bits; so they are clamped here before.
 llvm::Value *Ops::emit_shift(Op op, DType dtype, llvm::Value *x, llvm::Value *y) {
   llvm::Type *type = x->getType();
   unsigned width = type->getIntegerBitWidth();
-  llvm::Value *zero = llvm::ConstantInt::get(type, 0);
-  llvm::Value *last = llvm::ConstantInt::get(type, width - 1);
-  llvm::Value *in_range = b_.CreateICmpULE(y, last);
-  if (op == Op::Shr && is_signed_int(dtype))
-    return b_.CreateAShr(x, b_.CreateSelect(in_range, y, last));
-  llvm::Value *amount = b_.CreateSelect(in_range, y, zero);
-  llvm::Value *shifted = op == Op::Shl ? b_.CreateShl(x, amount) : b_.CreateLShr(x, amount);
-  return b_.CreateSelect(in_range, shifted, zero);
+  bool keeps_sign = op == Op::Shr && is_signed_int(dtype);
+  llvm::Value *most = llvm::ConstantInt::get(type, keeps_sign ? width - 1 : width);
+  llvm::Value *amount = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, y, most);
+  if (keeps_sign) return b_.CreateAShr(x, amount);
+  llvm::Value *low = b_.CreateAnd(amount, llvm::ConstantInt::get(type, width - 1));
+  llvm::Value *shifted = op == Op::Shl ? b_.CreateShl(x, low) : b_.CreateLShr(x, low);
+  llvm::Value *in_range = b_.CreateICmpULT(amount, most);
+  return b_.CreateSelect(in_range, shifted, llvm::ConstantInt::get(type, 0));
 }
 
 /// By squaring; a negative exponent leaves the inverses of 1 and -1, and 0.

@@ -239,4 +239,7 @@ Kernel parse_kernel(std::string_view text, std::string_view file = "<text>");
 /// Throws Error{Internal} naming the first broken invariant; they are listed in kernel_verify.cpp.
 void verify(const Kernel &kernel);
 
+/// Likewise of a kernel that was read: Throws Error{Parse} with the file's name.
+void verify_text(const Kernel &kernel, std::string_view file);
+
 }  // namespace fuse

@@ -287,8 +287,19 @@ std::optional<Dim> to_dim(const Index &extent) {
   return sum;
 }
 
+/// A kernel of a text that breaks an invariant is the writer's error.
+void verify_text(const Kernel &kernel, std::string_view file) {
+  try {
+    verify(kernel);
+  } catch (const Error &e) {
+    fail(ErrorCode::Parse, "{}: error: {}", file, e.what());
+  }
+}
+
 Program parse_program(std::string_view text, std::string_view file) {
-  return ProgramParser(text, file).parse();
+  Program program = ProgramParser(text, file).parse();
+  for (const Kernel &kernel : program.kernels) verify_text(kernel, file);
+  return program;
 }
 
 }  // namespace fuse

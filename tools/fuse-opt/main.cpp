@@ -40,11 +40,7 @@ void refuse_graph_options(const Options &o, std::string_view what) {
 
 fuse::Kernel parse_verified_kernel(const std::string &source, const std::string &file) {
   fuse::Kernel kernel = fuse::parse_kernel(source, file);
-  try {
-    fuse::verify(kernel);
-  } catch (const fuse::Error &e) {  // of a text, it is the writer's
-    refuse(fuse::ErrorCode::Parse, "{}: error: {}", file, e.what());
-  }
+  fuse::verify_text(kernel, file);
   return kernel;
 }
 
