@@ -76,8 +76,9 @@ class Chooser : MappingQueries {
         std::int64_t extent = *d.extent.constant();
         elements *= extent;
         if (!p_.domain.is_folded(a.dims[0])) states *= extent;
-        // Dims that are not walked as one have positions of their own in each slot.
-        if (a.dims.size() > 1 && d.kind == DigitKind::Reg) addresses += kRegistersPerSlot * extent;
+        // In a loop, dims that are not walked as one have positions of their own in each slot.
+        bool has_positions = a.dims.size() > 1 && m_.form != Form::Resident;
+        if (has_positions && d.kind == DigitKind::Reg) addresses += kRegistersPerSlot * extent;
       }
     for (const Access &a : p_.accesses) {
       if (a.stmt->kind != StmtKind::Load) continue;
@@ -185,10 +186,12 @@ class Chooser : MappingQueries {
     return blocks <= max_cluster() ? blocks : 1;
   }
 
-  /// Small blocks where as many as a cluster takes hold the row: more of them fill an SM.
+  /// Small blocks where as many as a cluster takes hold the row: more of them fill an SM. Threads
+  /// that hold packed elements take few registers: larger blocks do, of which fewer meet.
   std::int64_t cluster_threads(std::int64_t span) const {
     std::int64_t held = max_cluster() * kClusterThreads * max_elements();
-    return span <= held ? kClusterThreads : 2 * kClusterThreads;
+    bool is_packed = p_.reductions.held_bytes % 4 != 0;
+    return span <= held && !is_packed ? kClusterThreads : 2 * kClusterThreads;
   }
 
   /// Half as many where each takes two registers.

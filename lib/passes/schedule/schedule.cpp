@@ -51,20 +51,24 @@ class Scheduler {
   std::map<NodeId, Binding> places_;
   std::map<NodeId, std::vector<std::size_t>> outputs_;
 
-  static ArgumentClass class_of(const std::vector<ArgumentClass> &classes, std::size_t i) {
-    return i < classes.size() ? classes[i] : ArgumentClass{};
+  /// Elements lie at multiples of their size at least.
+  static ArgumentClass class_of(const std::vector<ArgumentClass> &classes, std::size_t i,
+                                DType dtype) {
+    ArgumentClass c = i < classes.size() ? classes[i] : ArgumentClass{};
+    if (c.alignment > 0) c.alignment = std::max(c.alignment, static_cast<int>(size_of(dtype)));
+    return c;
   }
 
   void add_arguments() {
     for (NodeId id : g_.inputs) {
       const auto &attr = g_.attr<InputAttr>(id);
-      ArgumentClass c = class_of(options_.inputs, program_.inputs.size());
+      ArgumentClass c = class_of(options_.inputs, program_.inputs.size(), g_.dtype(id));
       places_[id] = {Binding::Kind::Input, program_.inputs.size()};
       program_.inputs.push_back({attr.name, g_.dtype(id), g_.shape(id), attr.is_scalar,
                                  c.strided && !attr.is_scalar, c.alignment});
     }
     for (const Output &o : g_.outputs) {
-      ArgumentClass c = class_of(options_.outputs, program_.outputs.size());
+      ArgumentClass c = class_of(options_.outputs, program_.outputs.size(), g_.dtype(o.node));
       outputs_[memory_root(g_, o.node)].push_back(program_.outputs.size());
       program_.outputs.push_back(
           {o.name, g_.dtype(o.node), g_.shape(o.node), false, c.strided, c.alignment});
