@@ -19,6 +19,9 @@ void Emitter::begin_pipe(const Stmt &loop, llvm::Value *count) {
   if (target_.sm < 90)
     fail(ErrorCode::Unsupported, "kernel {}: bulk copies need sm_90, not sm_{}", kernel_.name,
          target_.sm);
+  if (dynamic_shared_bytes(kernel_) > target_.shared_per_block - kStaticShared)
+    fail(ErrorCode::Unsupported, "kernel {}: a pipe of {} bytes is more than a block of {} has",
+         kernel_.name, dynamic_shared_bytes(kernel_), target_.name);
   pipe_ = Pipe();
   pipe_.loop = &loop;
   for (const Stmt &s : loop.body) {

@@ -12,13 +12,6 @@
 
 namespace fuse {
 
-namespace {
-
-/// What a kernel may declare without asking the driver for more.
-constexpr std::int64_t kStaticShared = 48 << 10;
-
-}  // namespace
-
 llvm::Value *Emitter::allocate_shared(std::int64_t bytes, std::string_view purpose) {
   constexpr std::int64_t kAlignment = 16;
   shared_bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;

@@ -32,6 +32,9 @@ struct Offset {
   std::int64_t constant = 0;
 };
 
+/// Shared memory that a kernel may declare without asking the driver for more.
+inline constexpr std::int64_t kStaticShared = 48 << 10;
+
 /// Emits `then` where the condition holds; a null condition always does.
 void emit_if(Builder &b, llvm::Value *condition, const std::function<void()> &then);
 

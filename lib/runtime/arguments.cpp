@@ -10,6 +10,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <span>
 
 namespace fuse {
 
@@ -28,6 +30,31 @@ void check_output_strides(const std::string &name, const std::int64_t *extents,
     if (extents[d] > 1 && strides[d] == 0)
       fail(ErrorCode::InvalidArgument, "output {} has stride 0 on axis {} of {} elements", name, d,
            extents[d]);
+  // From the axis with the shortest stride outwards, each must step over all that lies within.
+  Scratch<std::size_t, 8> axes(rank);
+  std::iota(axes.begin(), axes.begin() + rank, std::size_t{0});
+  auto step = [&](std::size_t axis) { return extents[axis] > 1 ? std::abs(strides[axis]) : 0; };
+  std::sort(axes.begin(), axes.begin() + rank,
+            [&](std::size_t a, std::size_t b) { return step(a) < step(b); });
+  std::int64_t reach = 0;
+  for (std::size_t axis : std::span(axes.data(), rank)) {
+    if (extents[axis] > 1 && step(axis) <= reach)
+      fail(ErrorCode::InvalidArgument,
+           "output {} overlaps itself: stride {} on axis {} is within {} elements of other axes",
+           name, strides[axis], axis, reach + 1);
+    reach += (extents[axis] - 1) * step(axis);
+  }
+}
+
+/// Refuses strides that lead beyond 63 bits.
+void check_reach(const ExactArithmetic &exact, const std::int64_t *extents,
+                 const std::int64_t *strides, std::size_t rank, std::int64_t size) {
+  std::int64_t low = 0, high = 0;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (extents[d] == 1) continue;
+    std::int64_t step = exact.mul(exact.mul(strides[d], extents[d]), size);
+    (step < 0 ? low : high) = exact.add(step < 0 ? low : high, step);
+  }
 }
 
 __extension__ using WideInteger = __int128;
@@ -91,6 +118,7 @@ ArgumentFacts describe(const Argument &argument, bool is_output, const std::int6
   facts.bytes = exact.mul(elements, size);
   if (elements == 0 || !strides || is_row_major(extents, strides, facts.strides, rank))
     return facts;
+  check_reach(exact, extents, strides, rank, size);
   if (is_output) check_output_strides(argument.name, extents, strides, rank);
   facts.kind.strided = true;
   facts.bytes = size;

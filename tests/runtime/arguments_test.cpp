@@ -58,6 +58,23 @@ TEST(Arguments, OutputsMayNotRepeatAnElement) {
             "output y has stride 0 on axis 0 of 3 elements");
 }
 
+TEST(Arguments, OutputsMayNotOverlapThemselves) {
+  const std::int64_t extents[] = {2, 33}, overlapping[] = {32, 1}, apart[] = {1, 2};
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
+                     [&] { describe(argument("y"), true, extents, overlapping, 16); }),
+            "output y overlaps itself: stride 32 on axis 0 is within 33 elements of other axes");
+  EXPECT_TRUE(describe(argument("x"), false, extents, overlapping, 16).kind.strided);
+  EXPECT_TRUE(describe(argument("y"), true, extents, apart, 16).kind.strided);
+}
+
+TEST(Arguments, StridesStayWithin63Bits) {
+  const std::int64_t extents[] = {3, 5};
+  for (std::int64_t stride : {INT64_MAX, INT64_MIN, INT64_MAX / 4}) {
+    const std::int64_t strides[] = {stride, 1};
+    error_of(ErrorCode::Shape, [&] { describe(argument("x"), false, extents, strides, 16); });
+  }
+}
+
 TEST(Arguments, ScalarsTakeTheDtypeOfTheArgument) {
   EXPECT_EQ(scalar_bits(argument("s", DType::F32, 0), 1.0), 0x3f800000u);
   EXPECT_EQ(scalar_bits(argument("s", DType::F32, 0), 1), 0x3f800000u);
