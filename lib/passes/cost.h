@@ -1,8 +1,7 @@
 // The cost model: the time of one kernel from what it does.
 //
-// A Work counts bytes, instructions and blocks. The planner estimates it from a set of nodes
-// (plan_group.h); the same function prices a Work that was counted from a scheduled Kernel, so an
-// estimate and an exact count differ in their input only. Rates and latencies are the Target's.
+// A Work counts bytes, instructions and blocks; the planner estimates it from a set of nodes
+// (plan_work.cpp). Rates and latencies are the Target's.
 //
 // Time is that of a closed queue: the resident blocks of an SM share the binding pipe, and each
 // block spends `off_pipe` elsewhere (latency, barriers) while only the others keep the pipe busy.
