@@ -20,8 +20,8 @@ struct ArgumentClass {
 };
 
 struct LowerOptions {
-  bool strict = false;  // neither widen nor relax: every 16-bit node is rounded
-  bool batch_invariant = false;                // mapping of reduced dims ignores parallel extents
+  bool strict = false;           // neither widen nor relax: every 16-bit node is rounded
+  bool batch_invariant = false;  // mapping of reduced dims ignores parallel extents
   std::vector<ArgumentClass> inputs, outputs;  // missing entries: contiguous, 16-byte aligned
   Bindings sizes;                              // expected sizes of symbols, for the cost model
   PlanOverrides overrides;

@@ -38,9 +38,8 @@ class MappingQueries {
 
   /// Value of an extent, symbols at their expected sizes.
   std::int64_t expected(const Index &index) const {
-    return evaluate(index, [&](const Atom &a) -> std::int64_t {
-      return p_.options.sizes.at(a.symbol);
-    });
+    return evaluate(index,
+                    [&](const Atom &a) -> std::int64_t { return p_.options.sizes.at(a.symbol); });
   }
 
   /// For digits, which have at least one position.

@@ -266,6 +266,12 @@ TEST(Plan, EmptyAndScalarShapes) {
   EXPECT_EQ(make_plan(g).kernels.size(), 3u);
 }
 
+#ifdef FUSE_SANITIZED
+constexpr double kSlowdown = 30;
+#else
+constexpr double kSlowdown = 1;
+#endif
+
 TEST(Plan, LongChainIsCutAtTheStatementCap) {
   Graph g;
   auto x = g.input("x", f32, {1024});
@@ -275,7 +281,7 @@ TEST(Plan, LongChainIsCutAtTheStatementCap) {
   std::clock_t start = std::clock();
   Plan p = make_plan(g);
   double spent = double(std::clock() - start) / CLOCKS_PER_SEC;
-  EXPECT_LT(spent, 1.0);
+  EXPECT_LT(spent, 1.0 * kSlowdown);
   EXPECT_GE(p.kernels.size(), 3u);
   EXPECT_LE(p.kernels.size(), 5u);
   for (const PlannedKernel &k : p.kernels) EXPECT_LE(k.nodes.size(), 4096u);
@@ -289,7 +295,7 @@ TEST(Plan, ManyReadersOfOneValuePlanInTime) {
   std::clock_t start = std::clock();
   Plan p = make_plan(g);
   double spent = double(std::clock() - start) / CLOCKS_PER_SEC;
-  EXPECT_LT(spent, 2.0);
+  EXPECT_LT(spent, 2.0 * kSlowdown);
   EXPECT_LE(p.kernels.size(), 4u);
 }
 
