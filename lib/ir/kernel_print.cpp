@@ -132,13 +132,13 @@ class Printer {
 
   void print_body(const std::vector<Stmt> &body, int depth) {
     for (const Stmt &s : body) {
-      out_.append(static_cast<std::size_t>(2 * depth), ' ');
+      out_.append(2 * static_cast<std::size_t>(depth), ' ');
       if (!s.results.empty()) append(out_, "{} = ", values(s.results));
       print_statement(s);
       if (s.kind == StmtKind::For || s.kind == StmtKind::In || s.kind == StmtKind::LastBlock) {
         out_ += " {\n";
         print_body(s.body, depth + 1);
-        out_.append(static_cast<std::size_t>(2 * depth), ' ');
+        out_.append(2 * static_cast<std::size_t>(depth), ' ');
         out_ += "}";
       }
       out_ += "\n";

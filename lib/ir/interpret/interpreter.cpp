@@ -111,7 +111,8 @@ void Interpreter::run_statement(const Stmt &s) {
 }
 
 void Interpreter::allocate(ValueId value) {
-  auto threads = static_cast<std::size_t>(kernel_.cluster * kernel_.threads);
+  auto threads =
+      static_cast<std::size_t>(kernel_.cluster) * static_cast<std::size_t>(kernel_.threads);
   values_[value].resize(threads * static_cast<std::size_t>(slots_of(value).size()));
 }
 
