@@ -221,10 +221,10 @@ llvm::Value *Emitter::emit_range_check(const AxisMap &axis, const Assignment &as
 
 /// The width in which positions on the axis, and a vector beyond, are compared.
 unsigned Emitter::position_bits(const AxisMap &axis) const {
-  constexpr std::int64_t kMost = INT32_MAX - 1024;
   std::optional<Interval> range = interval(axis.position, map_.ranges());
   std::optional<std::int64_t> extent = axis.extent.constant();
-  bool fits = range && range->lo >= -kMost && range->hi <= kMost && extent && *extent <= kMost;
+  bool fits = range && range->lo >= -kMaxNarrowPositions && range->hi <= kMaxNarrowPositions &&
+              extent && *extent <= kMaxNarrowPositions;
   return fits ? 32 : bits_;
 }
 
