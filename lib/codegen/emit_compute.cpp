@@ -14,21 +14,7 @@ namespace {
 
 /// Statements of a run: nothing there meets other threads or writes memory.
 bool belongs_to_run(const Stmt &stmt) {
-  switch (stmt.kind) {
-    case StmtKind::Constant:
-    case StmtKind::Position:
-    case StmtKind::Compute:
-    case StmtKind::Load: return true;
-    case StmtKind::Keep: return stmt.residence == Residence::Register;
-    case StmtKind::Store:
-    case StmtKind::Reduce:
-    case StmtKind::Scan:
-    case StmtKind::Move:
-    case StmtKind::For:
-    case StmtKind::In:
-    case StmtKind::LastBlock: return false;
-  }
-  return false;
+  return stays_in_thread(stmt) && stmt.kind != StmtKind::Store && stmt.kind != StmtKind::Reduce;
 }
 
 bool is_per_slot(const Stmt &stmt) {

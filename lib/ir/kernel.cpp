@@ -142,6 +142,24 @@ std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width) 
   return divided;
 }
 
+bool stays_in_thread(const Stmt &stmt) {
+  switch (stmt.kind) {
+    case StmtKind::Constant:
+    case StmtKind::Position:
+    case StmtKind::Compute:
+    case StmtKind::Load:
+    case StmtKind::Store:
+    case StmtKind::Reduce: return true;
+    case StmtKind::Keep: return stmt.residence == Residence::Register;
+    case StmtKind::Scan:
+    case StmtKind::Move:
+    case StmtKind::For:
+    case StmtKind::In:
+    case StmtKind::LastBlock: return false;
+  }
+  return false;
+}
+
 bool is_uniform_in_block(const Layout &layout, const Index &index) {
   std::vector<const Digit *> digits;
   Ranges ranges;

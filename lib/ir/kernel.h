@@ -215,6 +215,9 @@ std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width);
 /// their axes, it uses those of the grid alone.
 bool is_uniform_in_block(const Layout &layout, const Index &index);
 
+/// Whether the statement meets no other threads, but for a reduction that may end in its loop.
+bool stays_in_thread(const Stmt &stmt);
+
 /// The loop digit of that name; null if the layout has none.
 const Digit *loop_digit(const Layout &layout, std::string_view name);
 

@@ -24,9 +24,6 @@ void verify_compute_dtypes(const Kernel &kernel, const Stmt &stmt,
                            const std::vector<bool> &is_literal, const std::string &place);
 void verify_fold_dtypes(const Kernel &kernel, const Stmt &stmt, const std::string &place);
 
-/// Whether the statement meets no other threads, but for a reduction that may end in its loop.
-bool stays_in_thread(const Stmt &stmt);
-
 /// Invariant 21 of a scan.
 void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
                       const std::string &place);

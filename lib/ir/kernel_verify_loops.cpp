@@ -5,24 +5,6 @@
 
 namespace fuse {
 
-bool stays_in_thread(const Stmt &stmt) {
-  switch (stmt.kind) {
-    case StmtKind::Constant:
-    case StmtKind::Position:
-    case StmtKind::Compute:
-    case StmtKind::Load:
-    case StmtKind::Store:
-    case StmtKind::Reduce: return true;
-    case StmtKind::Keep: return stmt.residence == Residence::Register;
-    case StmtKind::Scan:
-    case StmtKind::Move:
-    case StmtKind::For:
-    case StmtKind::In:
-    case StmtKind::LastBlock: return false;
-  }
-  return false;
-}
-
 namespace {
 
 bool is_shared_by_block(const Layout &layout, const Index &index) {
