@@ -8,6 +8,7 @@
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace fuse {
 
@@ -47,6 +48,12 @@ std::vector<std::int64_t> numbers(const std::vector<Part> &parts) {
   return all;
 }
 
+/// So many that a thread should not hold the states of all at once, and as lanes number them.
+bool are_many(const std::vector<Part> &warps) {
+  return warps.size() == 1 && warps[0].extent > static_cast<std::int64_t>(kFoldGroup) &&
+         warps[0].extent <= kWarp && std::has_single_bit(static_cast<std::uint64_t>(warps[0].extent));
+}
+
 /// The id with its digits in the parts set to 0: the first of the group.
 llvm::Value *emit_group_start(Builder &b, llvm::Value *id, const std::vector<Part> &parts,
                               std::int64_t size) {
@@ -64,7 +71,8 @@ llvm::Value *emit_group_start(Builder &b, llvm::Value *id, const std::vector<Par
 }  // namespace
 
 void Emitter::combine_threads(const std::vector<std::shared_ptr<Reduction>> &reductions) {
-  for (const auto &reduction : reductions) combine_lanes(*reduction);
+  for (const auto &reduction : reductions)
+    combine_lanes(*reduction, lane_bits(reduction->threads));
   combine_warps(reductions);
   combine_cluster(reductions);
   for (const auto &reduction : reductions)
@@ -103,9 +111,9 @@ void Emitter::combine_online_lanes(MonoidOps &monoid, std::int64_t lanes, State 
   state = {maximum, butterfly(Op::Add, monoid.rescale(state, maximum))};
 }
 
-void Emitter::combine_lanes(Reduction &reduction) {
+/// States of lanes that differ in these bits.
+void Emitter::combine_lanes(Reduction &reduction, std::int64_t lanes) {
   std::vector<State> &states = reduction.states;
-  std::int64_t lanes = lane_bits(reduction.threads);
   if (lanes && reduction.monoid.monoid() == Monoid::Online) {
     for (State &state : states) combine_online_lanes(reduction.monoid, lanes, state);
     return;
@@ -148,15 +156,33 @@ void Emitter::combine_warps(const std::vector<std::shared_ptr<Reduction>> &reduc
   if (arrays.empty()) return;
   emit_barrier();
   for (auto &[r, array] : arrays) {
-    std::int64_t unit = is_per_lane(*r) ? kWarp : 1;
     llvm::Value *start = entry(*r, emit_group_start(b_, thread_, r->threads, kernel_.threads));
-    for (std::size_t s = 0; s < r->states.size(); ++s) {
-      std::vector<State> all;
-      for (std::int64_t warp : numbers(warp_parts(r->threads)))
-        all.push_back(array.load(array.region(), r->states[s], s, start, warp * unit));
-      r->states[s] = r->monoid.tree(all);
-    }
+    if (!is_per_lane(*r) && are_many(warp_parts(r->threads)))
+      read_warps_by_lanes(*r, array, start);
+    else
+      read_warps(*r, array, start);
   }
+}
+
+void Emitter::read_warps(Reduction &reduction, StateArray &array, llvm::Value *start) {
+  std::int64_t unit = is_per_lane(reduction) ? kWarp : 1;
+  for (std::size_t s = 0; s < reduction.states.size(); ++s) {
+    std::vector<State> all;
+    for (std::int64_t warp : numbers(warp_parts(reduction.threads)))
+      all.push_back(array.load(array.region(), reduction.states[s], s, start, warp * unit));
+    reduction.states[s] = reduction.monoid.tree(all);
+  }
+}
+
+/// Lane i reads the state of warp i; by lanes they meet in the order of the tree.
+void Emitter::read_warps_by_lanes(Reduction &reduction, StateArray &array, llvm::Value *start) {
+  const Part warps = warp_parts(reduction.threads)[0];
+  llvm::Value *lane = b_.CreateAnd(thread_, static_cast<std::uint64_t>(warps.extent - 1));
+  llvm::Value *stride = b_.getInt32(static_cast<std::uint32_t>(warps.stride));
+  llvm::Value *entry = b_.CreateAdd(start, b_.CreateMul(lane, stride));
+  for (std::size_t s = 0; s < reduction.states.size(); ++s)
+    reduction.states[s] = array.load(array.region(), reduction.states[s], s, entry, 0);
+  combine_lanes(reduction, warps.extent - 1);
 }
 
 /// Entry of a block's state in each block's array: one a block, or one for each thread of it.

@@ -246,7 +246,9 @@ class Emitter {
   void combine_threads(const std::vector<std::shared_ptr<Reduction>> &reductions);
   void combine_online_lanes(MonoidOps &monoid, std::int64_t lanes, State &state);
   void define_terms(const Reduction &reduction);
-  void combine_lanes(Reduction &reduction);
+  void combine_lanes(Reduction &reduction, std::int64_t lanes);
+  void read_warps(Reduction &reduction, StateArray &array, llvm::Value *start);
+  void read_warps_by_lanes(Reduction &reduction, StateArray &array, llvm::Value *start);
   static bool is_per_lane(const Reduction &reduction);
   void combine_warps(const std::vector<std::shared_ptr<Reduction>> &reductions);
   llvm::Value *cluster_entry(const Reduction &reduction, llvm::Value *rank);
