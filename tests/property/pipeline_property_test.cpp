@@ -54,6 +54,20 @@ RandomGraphOptions deep() {
   return options;
 }
 
+/// Views of planes and no reductions: what tiles in shared memory are made of.
+RandomGraphOptions planes() {
+  RandomGraphOptions options;
+  options.operations = 6;
+  options.max_elements = 20000;
+  options.reductions = 0;
+  options.views = 5;
+  options.extents = {2, 8, 9, 16, 31, 33, 64, 65, 72, 128};
+  options.symbol_values = {8, 33, 64, 100};
+  options.max_rank = 3;
+  options.dtypes = {DType::F32, DType::BF16, DType::F8E4M3, DType::U8, DType::F64};
+  return options;
+}
+
 class Pipeline : public testing::TestWithParam<int> {};
 
 TEST_P(Pipeline, PassesKeepMeaning) { try_graphs(GetParam(), 60, {}, passes_keep_meaning); }
@@ -69,6 +83,8 @@ TEST_P(Pipeline, DeepReadBack) { try_graphs(GetParam(), 30, deep(), texts_read_b
 TEST_P(Pipeline, DeepKeepMeaning) { try_graphs(GetParam(), 30, deep(), passes_keep_meaning); }
 TEST_P(Pipeline, DeepCompute) { try_graphs(GetParam(), 6, deep(), kernels_compute); }
 TEST_P(Pipeline, DeepLaunch) { try_graphs(GetParam(), 6, deep(), launches_compute); }
+TEST_P(Pipeline, PlanesCompute) { try_graphs(GetParam(), 10, planes(), kernels_compute); }
+TEST_P(Pipeline, PlanesLaunch) { try_graphs(GetParam(), 10, planes(), launches_compute); }
 TEST_P(Pipeline, RowsReadBack) { try_graphs(GetParam(), 30, rows(), texts_read_back); }
 TEST_P(Pipeline, RowsCompute) { try_graphs(GetParam(), 8, rows(), kernels_compute); }
 TEST_P(Pipeline, RowsLaunch) { try_graphs(GetParam(), 8, rows(), launches_compute); }

@@ -30,6 +30,14 @@ Index offset_of(const TensorRef &tensor, std::span<const Index> position) {
   return offset;
 }
 
+Stmt in_layout(LayoutId layout, std::vector<Stmt> body) {
+  Stmt s;
+  s.kind = StmtKind::In;
+  s.layout = layout;
+  s.body = std::move(body);
+  return s;
+}
+
 bool BodyBuilder::Key::operator<(const Key &other) const {
   if (node != other.node) return node < other.node;
   if (guard != other.guard) return guard < other.guard;

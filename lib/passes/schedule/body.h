@@ -34,6 +34,9 @@ struct KernelTensors {
 /// Element offset of a position in the tensor.
 Index offset_of(const TensorRef &tensor, std::span<const Index> position);
 
+/// `in layout { body }`
+Stmt in_layout(LayoutId layout, std::vector<Stmt> body);
+
 /// Emits statements for nodes of one kernel into two lists: `inner` for values that depend on
 /// looped dims, `outer` for all others. They may be the same list.
 class BodyBuilder {

@@ -5,6 +5,7 @@
 #include "ir/op.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace fuse {
 
@@ -59,14 +60,38 @@ Index linearize(std::span<const Index> position, std::span<const Index> extents)
   return recombine(offset);
 }
 
+namespace {
+
+/// A term that is a remainder times numbers and symbols.
+struct Remainder {
+  Index n, d, factor;
+};
+
+std::optional<Remainder> remainder_of(const Index::Term &term) {
+  std::optional<Remainder> found;
+  Index factor = term.coefficient;
+  for (const Atom &a : term.atoms) {
+    if (a.kind == Atom::Kind::Symbol)
+      factor = factor * Index::symbol(a.symbol);
+    else if (a.kind == Atom::Kind::Mod && !found)
+      found = {*a.numerator, *a.denominator, 1};
+    else
+      return std::nullopt;
+  }
+  if (found) found->factor = factor;
+  return found;
+}
+
+}  // namespace
+
 Index recombine(const Index &index) {
   for (const Index::Term &term : index.terms()) {
-    if (term.atoms.size() != 1 || term.atoms[0].kind != Atom::Kind::Mod) continue;
-    const Index &n = *term.atoms[0].numerator, &d = *term.atoms[0].denominator;
-    Index whole = floordiv(n, d) * d * Index(term.coefficient);
-    Index rest = index - whole - mod(n, d) * Index(term.coefficient);
+    std::optional<Remainder> r = remainder_of(term);
+    if (!r) continue;
+    Index parts = floordiv(r->n, r->d) * r->d * r->factor + mod(r->n, r->d) * r->factor;
+    Index rest = index - parts;
     if (rest.terms().size() + 2 != index.terms().size()) continue;
-    return recombine(rest + n * Index(term.coefficient));
+    return recombine(rest + r->n * r->factor);
   }
   return index;
 }

@@ -10,6 +10,7 @@
 #include "passes/schedule/kernel_reductions.h"
 #include "passes/schedule/mapping.h"
 #include "passes/schedule/split_parts.h"
+#include "passes/schedule/tiles.h"
 
 #include <algorithm>
 
@@ -201,16 +202,23 @@ class Assembler {
     k.resident = mapping_.resident;
     k.layouts = {mapping_.layout};
     built_.limits = mapping_.limits;
+    k.body = laid_out(std::move(draft_body));
+    k.index_bits = offsets_are_narrow() ? 32 : 64;
+    set_vector_widths(k, k.body, k.layouts[0], guards_, symbol_divisor());
+  }
+
+  std::vector<Stmt> laid_out(std::vector<Stmt> flat) {
     std::vector<Stmt> body;
     switch (mapping_.form) {
       case Form::Flat:
-      case Form::Resident: body = std::move(draft_body); break;
+      case Form::Resident: body = std::move(flat); break;
       case Form::Streaming: stream(body); break;
       case Form::Split: split(body); break;
+      case Form::Tiled:
+        built_.kernel.layouts.push_back(mapping_.across);
+        return stage_tiles(built_.kernel, mapping_, std::move(flat));
     }
-    k.index_bits = offsets_are_narrow() ? 32 : 64;
-    k.body = {in_layout(0, std::move(body))};
-    set_vector_widths(k, k.body, k.layouts[0], guards_, symbol_divisor());
+    return {in_layout(0, std::move(body))};
   }
 
   /// Strides, sizes and positions that are not known may be large.
@@ -229,14 +237,6 @@ class Assembler {
            std::all_of(k.layouts.begin(), k.layouts.end(), [&](const Layout &layout) {
              return std::all_of(layout.axes.begin(), layout.axes.end(), is_short);
            });
-  }
-
-  static Stmt in_layout(LayoutId layout, std::vector<Stmt> body) {
-    Stmt s;
-    s.kind = StmtKind::In;
-    s.layout = layout;
-    s.body = std::move(body);
-    return s;
   }
 
   static Stmt loop(const char *name, std::vector<Stmt> body) {

@@ -4,6 +4,7 @@
 // best; a row in registers is best at 16 elements a thread up to 1,024 columns, 32 up to 4,096 and
 // 64 beyond, with the fewest threads that hold it.
 #include "passes/schedule/mapping_queries.h"
+#include "passes/schedule/tiles.h"
 
 namespace fuse {
 
@@ -388,7 +389,10 @@ class Chooser : MappingQueries {
 }  // namespace
 
 Mapping choose_mapping(const MappingProblem &problem) {
-  return problem.domain.has_columns() ? map_rows_and_columns(problem) : Chooser(problem).choose();
+  if (problem.domain.has_columns()) return map_rows_and_columns(problem);
+  if (problem.reductions.levels == 0)
+    if (std::optional<Mapping> tiles = map_tiles(problem)) return *std::move(tiles);
+  return Chooser(problem).choose();
 }
 
 }  // namespace fuse

@@ -23,6 +23,13 @@ enum class Form {
   Resident,   // folded dims on chip: every element is loaded once
   Streaming,  // folded dims in loops, one for each level of reductions and one for the stores
   Split,      // folded dims over blocks too; the last block combines the parts
+  Tiled,      // no reduction, tensors contiguous along two dims: tiles go through shared memory
+};
+
+/// Tiled: blocks hold squares of `side` positions of two dims.
+struct Square {
+  DimId inner = kNone, across = kNone;
+  std::int64_t side = 0;
 };
 
 struct Mapping {
@@ -31,6 +38,8 @@ struct Mapping {
   int cluster = 1;
   int resident = 0;
   Layout layout;  // of the body
+  Layout across;  // Tiled: of the accesses along square.across
+  Square square;
   Layout finish;  // Split: of the last block
   Layout gather;  // Split in two steps: of the last block of a group
   DimId split = kNone,

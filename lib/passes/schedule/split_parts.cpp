@@ -62,17 +62,13 @@ void PartCombiner::enter(LayoutId layout, std::vector<Stmt> &body) {
 
 Stmt PartCombiner::last_block(const Index &counter, const Index &counters, const Index &blocks,
                               LayoutId layout, std::vector<Stmt> body) {
-  Stmt in;
-  in.kind = StmtKind::In;
-  in.layout = layout;
-  in.body = std::move(body);
   Stmt last;
   last.kind = StmtKind::LastBlock;
   std::string name = "counter" + std::to_string(built_.kernel.buffers.size());
   last.buffer = add_workspace(name, DType::U32, {counters}, KernelArgument::Kind::Counter);
   last.index = counter;
   last.count = blocks;
-  last.body = {std::move(in)};
+  last.body = {in_layout(layout, std::move(body))};
   return last;
 }
 

@@ -1,0 +1,240 @@
+// Tiles of 128 bytes a side go through shared memory. Offsets there are rotated by rows, so that
+// neither side meets bank conflicts: a row of the tile is cut into the vectors that its writers
+// hold, and each band of rows that a reader's vector spans starts one vector further.
+#include "passes/schedule/tiles.h"
+
+#include "passes/schedule/body.h"
+#include "passes/schedule/mapping_queries.h"
+
+#include <iterator>
+#include <utility>
+
+namespace fuse {
+
+namespace {
+
+constexpr int kThreads = 256;
+constexpr std::int64_t kLineBytes = 128;
+constexpr std::int64_t kLeastSide = 32;
+constexpr std::int64_t kLeastExtent = 8;  // shorter dims leave whole sectors to each thread anyway
+constexpr std::size_t kAccessBytes = 16;
+
+bool advances_by_one(const Index &index, DimId dim) {
+  auto factor = index.coefficient_of(dim);
+  return factor && factor->is_constant(1);
+}
+
+/// Whether the access runs along `across` and its neighbours along `inner` lie apart. Guards and
+/// gathered positions are computed in the layout of the body.
+bool runs_across(const Kernel &kernel, const Stmt &s, DimId inner, DimId across) {
+  if (s.kind != StmtKind::Load && s.kind != StmtKind::Store) return false;
+  if (s.guard != kNone || s.index.uses(Atom::Kind::Value)) return false;
+  if (!advances_by_one(s.index, across) || !s.index.uses_dim(inner)) return false;
+  if (advances_by_one(s.index, inner)) return false;
+  const std::vector<DimId> &dims =
+      kernel.values[s.kind == StmtKind::Load ? s.results[0] : s.operands[0]].dims;
+  return std::binary_search(dims.begin(), dims.end(), inner) &&
+         std::binary_search(dims.begin(), dims.end(), across);
+}
+
+class Tiler : MappingQueries {
+ public:
+  explicit Tiler(const MappingProblem &problem) : MappingQueries(problem) {}
+
+  std::optional<Mapping> map() {
+    DimId inner = contiguous_dim(p_.draft, p_.accesses, p_.options.sizes);
+    m_.square.inner = inner;
+    m_.square.across = choose_across();
+    if (m_.square.across == kNone || !is_long(inner) || !is_long(m_.square.across))
+      return std::nullopt;
+    m_.form = Form::Tiled;
+    m_.threads = 0;
+    choose_side();
+    m_.layout = lay_out("L", inner, m_.square.across);
+    m_.across = lay_out("T", m_.square.across, inner);
+    return std::move(m_);
+  }
+
+ private:
+  Mapping m_;
+
+  bool is_long(DimId d) const { return expected(p_.domain.dims[d].extent) >= kLeastExtent; }
+
+  /// The dim that most accesses run along besides the inner one; kNone if none does.
+  DimId choose_across() const {
+    DimId best = kNone;
+    std::ptrdiff_t most = 0;
+    for (DimId d = 0; d < p_.domain.dims.size(); ++d) {
+      auto count = std::count_if(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
+        return d != m_.square.inner && runs_across(p_.draft, *a.stmt, m_.square.inner, d);
+      });
+      if (count > most) best = d, most = count;
+    }
+    return best;
+  }
+
+  bool is_contiguous(const Access &a) const {
+    return advances_by_one(a.stmt->index, m_.square.inner) ||
+           runs_across(p_.draft, *a.stmt, m_.square.inner, m_.square.across);
+  }
+
+  /// Lines of the widest tensor; smaller where the body is long.
+  void choose_side() {
+    std::size_t wide = 1;
+    for (const Access &a : p_.accesses)
+      if (is_contiguous(a)) wide = std::max(wide, size_of(a.dtype));
+    std::int64_t &side = m_.square.side;
+    side = std::max(kLeastSide, kLineBytes / static_cast<std::int64_t>(wide));
+    while (side > kLeastSide && side * side / kThreads > max_slots()) side /= 2;
+  }
+
+  /// Elements of an access along the dim: 16 bytes of the widest tensor that is contiguous there,
+  /// fewer where starts are not aligned to them.
+  int vector_along(DimId dim, DimId other) {
+    std::size_t wide = 1;
+    inner_ = dim;
+    auto along = [&](const Access &a) {
+      return advances_by_one(a.stmt->index, dim) && !advances_by_one(a.stmt->index, other);
+    };
+    for (const Access &a : p_.accesses)
+      if (along(a)) wide = std::max(wide, size_of(a.dtype));
+    vec_ = static_cast<int>(std::max<std::size_t>(1, kAccessBytes / wide));
+    vec_ = dividing_vector();
+    while (vec_ > 1 && !starts_are_aligned()) vec_ /= 2;
+    return vec_;
+  }
+
+  /// A tile whose neighbouring threads are neighbours along `dim`; all other dims on the grid.
+  Layout lay_out(const char *name, DimId dim, DimId other) {
+    std::int64_t side = m_.square.side, vec = vector_along(dim, other);
+    std::int64_t lanes = side / vec, rows = std::min(side, kThreads / lanes);
+    Axis along =
+        axis({dim}, {grid_digit(dim), digit(DigitKind::Thread, lanes), digit(DigitKind::Vec, vec)});
+    Axis down = axis({other}, {grid_digit(other), digit(DigitKind::Reg, side / rows),
+                               digit(DigitKind::Thread, rows, lanes)});
+    m_.threads = std::max(m_.threads, static_cast<int>(lanes * rows));
+    Layout layout{name, {}};
+    std::vector<DimId> outer = outer_dims();
+    if (!outer.empty())
+      layout.axes.push_back(axis(outer, {digit(DigitKind::Grid, extent(outer), tiles_of_plane())}));
+    bool in_order = dim == m_.square.inner;
+    layout.axes.push_back(in_order ? std::move(down) : std::move(along));
+    layout.axes.push_back(in_order ? std::move(along) : std::move(down));
+    return layout;
+  }
+
+  Index tiles_along(DimId dim) const { return ceildiv(p_.domain.dims[dim].extent, m_.square.side); }
+  Index tiles_of_plane() const {
+    return tiles_along(m_.square.inner) * tiles_along(m_.square.across);
+  }
+
+  /// Neighbouring blocks hold neighbours along the inner dim.
+  Digit grid_digit(DimId dim) const {
+    return digit(DigitKind::Grid, tiles_along(dim),
+                 dim == m_.square.inner ? Index(1) : tiles_along(m_.square.inner));
+  }
+
+  std::vector<DimId> outer_dims() const {
+    std::vector<DimId> dims = p_.domain.with_role(DimRole::Kept);
+    std::erase_if(dims, [&](DimId d) { return d == m_.square.inner || d == m_.square.across; });
+    return dims;
+  }
+};
+
+/// Distributes the statements of a flat body over the two layouts.
+class Stager {
+ public:
+  Stager(Kernel &kernel, const Mapping &mapping) : kernel_(kernel), m_(mapping) {}
+
+  std::vector<Stmt> stage(std::vector<Stmt> body) {
+    for (Stmt &s : body) {
+      if (!runs_across(kernel_, s, m_.square.inner, m_.square.across))
+        (is_early(s) ? loads_ : rest_).push_back(std::move(s));
+      else if (s.kind == StmtKind::Load)
+        stage_load(std::move(s));
+      else
+        stage_store(std::move(s));
+    }
+    std::vector<Stmt> staged;
+    add(staged, kAcross, std::move(loads_across_));
+    add(staged, kBody, std::move(loads_));
+    add(staged, kAcross, std::move(moves_));
+    add(staged, kBody, std::move(rest_));
+    add(staged, kAcross, std::move(stores_across_));
+    return staged;
+  }
+
+ private:
+  static constexpr LayoutId kBody = 0, kAcross = 1;
+
+  Kernel &kernel_;
+  const Mapping &m_;
+  std::vector<Stmt> loads_across_, loads_, moves_, rest_, stores_across_;
+
+  static void add(std::vector<Stmt> &staged, LayoutId layout, std::vector<Stmt> body) {
+    if (body.empty()) return;
+    if (staged.empty() || staged.back().layout != layout) staged.push_back(in_layout(layout, {}));
+    std::move(body.begin(), body.end(), std::back_inserter(staged.back().body));
+  }
+
+  /// In flight together with those across.
+  static bool is_early(const Stmt &s) {
+    return s.kind == StmtKind::Load && s.guard == kNone && !s.index.uses(Atom::Kind::Value);
+  }
+
+  void stage_load(Stmt s) {
+    ValueId result = s.results[0];
+    s.results = {in_other_layout(result)};
+    moves_.push_back(move(s.results[0], result, kBody));
+    loads_across_.push_back(std::move(s));
+  }
+
+  void stage_store(Stmt s) {
+    ValueId moved = in_other_layout(s.operands[0]);
+    rest_.push_back(move(s.operands[0], moved, kAcross));
+    s.operands = {moved};
+    stores_across_.push_back(std::move(s));
+  }
+
+  ValueId in_other_layout(ValueId value) {
+    KernelValue copy = kernel_.values[value];
+    copy.name = "v" + std::to_string(kernel_.values.size());
+    copy.layout = kAcross;
+    kernel_.values.push_back(std::move(copy));
+    return static_cast<ValueId>(kernel_.values.size() - 1);
+  }
+
+  /// Written along the contiguous dim of where it comes from, read by elements.
+  Stmt move(ValueId from, ValueId to, LayoutId layout) const {
+    bool to_body = layout == kBody;
+    const Square &t = m_.square;
+    DimId written = to_body ? t.across : t.inner, read = to_body ? t.inner : t.across;
+    std::int64_t write = vector_of(to_body ? m_.across : m_.layout, written);
+    std::int64_t band = vector_of(to_body ? m_.layout : m_.across, read);
+    Index row = mod(Index::dim(read), t.side), column = mod(Index::dim(written), t.side);
+    Index vector = mod(floordiv(column, write) + floordiv(row, band), t.side / write);
+    Stmt s;
+    s.kind = StmtKind::Move;
+    s.operands = {from};
+    s.results = {to};
+    s.layout = layout;
+    s.index = row * t.side + vector * write + mod(Index::dim(written), write);
+    auto size = static_cast<std::int64_t>(size_of(kernel_.values[from].dtype));
+    s.vector = static_cast<int>(std::min<std::int64_t>(write, kAccessBytes / size));
+    return s;
+  }
+
+  static std::int64_t vector_of(const Layout &layout, DimId dim) {
+    return vec_extent(layout.axes[axis_of(layout, dim)]);
+  }
+};
+
+}  // namespace
+
+std::optional<Mapping> map_tiles(const MappingProblem &problem) { return Tiler(problem).map(); }
+
+std::vector<Stmt> stage_tiles(Kernel &kernel, const Mapping &mapping, std::vector<Stmt> body) {
+  return Stager(kernel, mapping).stage(std::move(body));
+}
+
+}  // namespace fuse

@@ -1,0 +1,19 @@
+// Flat kernels whose tensors are contiguous along two dims: a transpose in the middle.
+//
+// Blocks hold square tiles. Accesses along the second dim stand in a layout of their own, in which
+// neighbouring threads are neighbours along it; their elements go through shared memory.
+#pragma once
+
+#include "passes/schedule/mapping.h"
+
+#include <optional>
+
+namespace fuse {
+
+/// The mapping of such a kernel; nullopt where one layout serves all accesses.
+std::optional<Mapping> map_tiles(const MappingProblem &problem);
+
+/// The flat body, laid out: loads, then moves between the layouts, then all else.
+std::vector<Stmt> stage_tiles(Kernel &kernel, const Mapping &mapping, std::vector<Stmt> body);
+
+}  // namespace fuse
