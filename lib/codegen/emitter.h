@@ -8,11 +8,11 @@
 #include "codegen/fill.h"
 #include "codegen/hooks.h"
 #include "codegen/llvm.h"
-#include "codegen/machine_map.h"
 #include "codegen/monoid.h"
 #include "codegen/ops.h"
 #include "codegen/state_array.h"
 #include "ir/kernel.h"
+#include "ir/machine_map.h"
 
 #include <fuse/target.h>
 

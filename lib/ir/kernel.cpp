@@ -160,30 +160,6 @@ bool stays_in_thread(const Stmt &stmt) {
   return false;
 }
 
-bool is_uniform_in_block(const Layout &layout, const Index &index) {
-  std::vector<const Digit *> digits;
-  Ranges ranges;
-  ranges.extent = [&](DimId d) -> std::optional<Index> { return digits[d]->extent; };
-  auto place = [&](const Atom &a) -> std::optional<Index> {
-    if (a.kind != Atom::Kind::Dim) return std::nullopt;
-    const Axis &axis = layout.axes[axis_of(layout, a.id)];
-    Index position;
-    for (const Digit &d : axis.digits) {
-      position = position * d.extent + Index::dim(static_cast<DimId>(digits.size()));
-      digits.push_back(&d);
-    }
-    return position;
-  };
-  for (DimId d : index.dims()) {
-    const Axis &axis = layout.axes[axis_of(layout, d)];
-    if (axis.dims.size() > 1 || axis.align.buffer != kNone) return false;
-  }
-  std::vector<DimId> used = substitute(index, place, ranges).dims();
-  return std::all_of(used.begin(), used.end(), [&](DimId d) {
-    return digits[d]->kind == DigitKind::Grid || digits[d]->extent.is_constant(1);
-  });
-}
-
 const Digit *loop_digit(const Layout &layout, std::string_view name) {
   for (const Axis &axis : layout.axes)
     for (const Digit &d : axis.digits)

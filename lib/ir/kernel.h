@@ -211,10 +211,6 @@ std::vector<std::string> symbols_of(const Kernel &kernel);
 /// counts if no other axis qualifies: contiguity is then the scheduler's promise. kNone if none.
 std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width);
 
-/// Shows that an index over dims of the layout has one value in a block: written over the digits of
-/// their axes, it uses those of the grid alone.
-bool is_uniform_in_block(const Layout &layout, const Index &index);
-
 /// Whether the statement meets no other threads, but for a reduction that may end in its loop.
 bool stays_in_thread(const Stmt &stmt);
 

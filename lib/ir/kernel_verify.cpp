@@ -55,6 +55,7 @@ class Verifier {
  public:
   explicit Verifier(const Kernel &kernel)
       : k_(kernel),
+        map_(kernel),
         visible_(kernel.values.size()),
         defined_(kernel.values.size()),
         is_literal_(kernel.values.size()),
@@ -244,7 +245,7 @@ class Verifier {
     check(b.role != BufferRole::Scalar || s.index.is_constant(0), "a scalar is loaded at 0");
     check_width(s, s.vector, layout_, b.dtype);
     check(!s.bulk || in_pipe_, "a bulk load stands in a loop with a pipe");
-    if (s.bulk) verify_bulk_load(k_, layout(), s, place());
+    if (s.bulk) verify_bulk_load(k_, map_, layout_, s, place());
   }
 
   void check_width(const Stmt &s, int width, LayoutId in, DType dtype) const {
@@ -360,7 +361,7 @@ class Verifier {
     check(loops_.empty() && !in_last_block_, "it stands in a loop or in another last_block");
     check(!s.count.uses(Atom::Kind::Dim) && !s.count.uses(Atom::Kind::Value),
           "the number of blocks uses more than symbols");
-    check(s.index.values().empty() && is_uniform_in_block(layout(), s.index),
+    check(s.index.values().empty() && is_uniform_in_block(map_, layout_, s.index),
           "the counter differs within a block");
     in_last_block_ = true;
     verify_scope(s.body);
@@ -368,6 +369,7 @@ class Verifier {
   }
 
   const Kernel &k_;
+  MachineMap map_;
   const Stmt *stmt_ = nullptr;
   LayoutId layout_ = kNone;
   bool in_last_block_ = false;

@@ -3,6 +3,7 @@
 
 #include "ir/format.h"
 #include "ir/kernel.h"
+#include "ir/machine_map.h"
 
 namespace fuse {
 
@@ -29,7 +30,7 @@ void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &st
                       const std::string &place);
 
 /// Invariant 26 of a load that stands in a pipe.
-void verify_bulk_load(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
+void verify_bulk_load(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
                       const std::string &place);
 
 /// Index as an error message shows it.

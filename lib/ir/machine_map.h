@@ -2,7 +2,7 @@
 //
 // A machine atom is one digit of one layout, or the phase of an aligned axis. It is named by a
 // DimId beyond the kernel's own dims, so that Index arithmetic, with the digits' extents as ranges,
-// simplifies offsets before any code is emitted.
+// simplifies offsets before any code is emitted and shows what holds of them.
 #pragma once
 
 #include "ir/kernel.h"
@@ -93,5 +93,9 @@ class MachineMap {
   std::vector<std::vector<AxisMap>> axes_;                    // by layout
   std::vector<std::vector<std::pair<DimId, Index>>> places_;  // by layout: positions of dims
 };
+
+/// Shows that an index has one value in a block: of the digits and phases that it is made of, it
+/// uses those of the grid, the cluster and loops alone.
+bool is_uniform_in_block(const MachineMap &map, LayoutId layout, const Index &index);
 
 }  // namespace fuse

@@ -2,7 +2,7 @@
 //
 // Before: the kernel verifies. After: place() gives indices without kernel dims, whose ranges are
 // known, so division and remainder are simplified as far as the digits allow.
-#include "codegen/machine_map.h"
+#include "ir/machine_map.h"
 
 #include "ir/format.h"
 
@@ -166,6 +166,15 @@ SlotSpace MachineMap::slots(LayoutId layout, const std::vector<std::uint32_t> &a
 
 bool MachineMap::is_nonnegative(const Index &index) const {
   return fuse::is_nonnegative(index, ranges_);
+}
+
+bool is_uniform_in_block(const MachineMap &map, LayoutId layout, const Index &index) {
+  std::vector<DimId> used = map.place(index, layout).dims();
+  return std::all_of(used.begin(), used.end(), [&](DimId id) {
+    const Digit *digit = map.atom(id).digit;
+    return digit && (digit->kind == DigitKind::Grid || digit->kind == DigitKind::Cta ||
+                     digit->kind == DigitKind::Loop);
+  });
 }
 
 }  // namespace fuse
