@@ -191,9 +191,8 @@ Emitter::Span Emitter::emit_span(const Group &group) {
     x = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, number(hi));
     return b_.CreateTrunc(x, b_.getInt32Ty());
   };
-  llvm::Value *position = materialize(emit_offset(axis.position, group.first, bits), bits);
-  llvm::Value *extent = materialize(emit_offset(axis.extent, {}, bits), bits);
-  llvm::Value *last = b_.CreateSub(b_.CreateSub(extent, number(1)), position);
+  llvm::Value *position = emit_position(axis, group.first, 0);
+  llvm::Value *last = b_.CreateSub(b_.CreateSub(emit_extent(axis), number(1)), position);
   return {clamp(b_.CreateNeg(position), 0, group.size), clamp(last, -1, group.size - 1)};
 }
 

@@ -156,6 +156,9 @@ class Emitter {
   llvm::Value *emit_interior(const std::string &loop);
   bool is_interior(std::uint32_t axis) const;
   unsigned position_bits(const AxisMap &axis) const;
+  /// The position on the axis and so many beyond, and the axis's extent, in position_bits.
+  llvm::Value *emit_position(const AxisMap &axis, const Assignment &assignment, std::int64_t ahead);
+  llvm::Value *emit_extent(const AxisMap &axis);
   bool is_below(const AxisMap &axis, const Assignment &assignment, std::int64_t count) const;
   llvm::Value *emit_below(const AxisMap &axis, const Assignment &assignment, std::int64_t count);
   llvm::Value *emit_above(const AxisMap &axis, const Assignment &assignment);
