@@ -28,12 +28,15 @@
 //  22  a move keeps the dims of its operand: both layouts have them, available; its shared offset
 //      uses no values
 //  23  `for` names a loop digit of the layout that is not bound yet
-//  24  a last_block counter is u32 workspace, its offset the same for the whole block; it stands
-//      outside loops, and no reduction in it spans a cluster
+//  24  a last_block counter is u32 workspace for this use alone, its offset the same for the whole
+//      block; its elements count as many blocks together as are launched, as far as sizes tell; it
+//      stands outside loops, and no reduction in it spans a cluster
 //  25  statements of a partitioned loop stay within the thread
 //  26  bulk loads stand in a loop with a pipe of 2 to 16 stages; they move whole rows, the same for
 //      all threads, from 16-byte boundaries, or one value for the block
 //  27  only `online` has terms, where it is complete at once
+//  28  what a last_block reads is stored by blocks at every position of the grid digits that its
+//      counter tells apart
 #include "ir/kernel_verify.h"
 #include "ir/op.h"
 
@@ -60,15 +63,21 @@ class Verifier {
         defined_(kernel.values.size()),
         is_literal_(kernel.values.size()),
         loaded_(kernel.buffers.size()),
-        stored_(kernel.buffers.size()) {}
+        stored_(kernel.buffers.size()),
+        counted_(kernel.buffers.size()),
+        only_at_0_(kernel.buffers.size()) {}
 
   void verify() {
     verify_body(k_.body);
     for (ValueId v = 0; v < k_.values.size(); ++v)
       require(defined_[v], k_, "value " + k_.values[v].name, "no statement defines it");
-    for (BufferId b = 0; b < k_.buffers.size(); ++b)
-      require(!loaded_[b] || !stored_[b] || k_.buffers[b].coherent, k_,
-              "buffer " + k_.buffers[b].name, "it is loaded and stored, but not coherent");
+    for (BufferId b = 0; b < k_.buffers.size(); ++b) {
+      std::string buffer = "buffer " + k_.buffers[b].name;
+      require(!loaded_[b] || !stored_[b] || k_.buffers[b].coherent, k_, buffer,
+              "it is loaded and stored, but not coherent");
+      require(!counted_[b] || (!loaded_[b] && !stored_[b]), k_, buffer,
+              "it counts blocks, and is loaded or stored");
+    }
   }
 
  private:
@@ -238,6 +247,8 @@ class Verifier {
     check(s.buffer < k_.buffers.size(), "buffer {} is out of range", s.buffer);
     const Buffer &b = k_.buffers[s.buffer];
     (is_load ? loaded_ : stored_)[s.buffer] = true;
+    if (!is_load)
+      for (const Digit *d : grid_digits_at_0(k_, layout(), s)) only_at_0_[s.buffer].push_back(d);
     bool read_only = b.role == BufferRole::Input || b.role == BufferRole::Scalar;
     check(is_load || !read_only, "%{} is an input", b.name);
     DType dtype = dtype_of(is_load ? s.results[0] : s.operands[0]);
@@ -355,14 +366,10 @@ class Verifier {
 
   void verify_last_block(const Stmt &s) {
     check(s.buffer < k_.buffers.size(), "buffer {} is out of range", s.buffer);
-    const Buffer &b = k_.buffers[s.buffer];
-    check(b.role == BufferRole::Workspace && b.dtype == DType::U32,
-          "counter %{} is no u32 workspace", b.name);
     check(loops_.empty() && !in_last_block_, "it stands in a loop or in another last_block");
-    check(!s.count.uses(Atom::Kind::Dim) && !s.count.uses(Atom::Kind::Value),
-          "the number of blocks uses more than symbols");
-    check(s.index.values().empty() && is_uniform_in_block(map_, layout_, s.index),
-          "the counter differs within a block");
+    check(!counted_[s.buffer], "%{} counts for another last_block", k_.buffers[s.buffer].name);
+    counted_[s.buffer] = true;
+    fuse::verify_last_block(k_, map_, layout_, s, only_at_0_, place());
     in_last_block_ = true;
     verify_scope(s.body);
     in_last_block_ = false;
@@ -377,7 +384,8 @@ class Verifier {
   bool in_pipe_ = false;                       // directly in a loop with a pipe
   std::vector<std::vector<ValueId>> pending_;  // per loop: results complete after it
   std::vector<std::vector<ValueId>> scopes_;   // values that end with each open scope
-  std::vector<bool> visible_, defined_, is_literal_, loaded_, stored_;
+  std::vector<bool> visible_, defined_, is_literal_, loaded_, stored_, counted_;
+  std::vector<std::vector<const Digit *>> only_at_0_;  // by buffer: grid_digits_at_0
 };
 
 }  // namespace

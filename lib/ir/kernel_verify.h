@@ -33,6 +33,19 @@ void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &st
 void verify_bulk_load(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
                       const std::string &place);
 
+/// Whether the blocks that one grid digit spans fit in between those that another tells apart.
+bool nests(const Digit &inner, const Digit &outer);
+
+/// Grid digits at 0 of which alone the store runs.
+std::vector<const Digit *> grid_digits_at_0(const Kernel &kernel, const Layout &layout,
+                                            const Stmt &store);
+
+/// Invariants 24 and 28 of a last_block; `only_at_0`: by buffer, grid_digits_at_0 of the stores
+/// before.
+void verify_last_block(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &last,
+                       const std::vector<std::vector<const Digit *>> &only_at_0,
+                       const std::string &place);
+
 /// Index as an error message shows it.
 std::string to_string(const Kernel &kernel, const Index &index);
 

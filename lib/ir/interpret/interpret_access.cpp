@@ -120,10 +120,12 @@ void Interpreter::access_element(const Stmt &s, const ThreadId &id, const Vector
   if (v.axis != kNone) slots[v.axis] += a.element;
   std::string message;
   if (s.kind == StmtKind::Load)
-    message = memory_.load(s.buffer, a.offset, global_thread(id), in_last_block_,
-                           slot(s.results[0], id, slots));
+    message =
+        memory_.load(s.buffer, a.offset, global_thread(id),
+                     arrivals_.empty() ? nullptr : arrivals_[static_cast<std::size_t>(id.cta)],
+                     slot(s.results[0], id, slots));
   else
-    message = memory_.store(s.buffer, a.offset, global_thread(id), in_last_block_,
+    message = memory_.store(s.buffer, a.offset, global_thread(id), !arrivals_.empty(),
                             slot(s.operands[0], id, slots));
   if (!message.empty()) error(s, id, message);
 }

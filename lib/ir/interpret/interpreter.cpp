@@ -71,6 +71,7 @@ std::vector<AccessStats> Interpreter::run() {
     values_.assign(kernel_.values.size(), {});
     run_body(kernel_.body);
   }
+  memory_.check_counters();
   return stats_;
 }
 
@@ -185,16 +186,18 @@ void Interpreter::run_last_block(const Stmt &s) {
   std::vector<bool> outer = active_;
   std::int64_t n = machine_.evaluate_symbolic(s.count);
   std::vector<std::int64_t> slots(layout().axes.size());
+  arrivals_.assign(static_cast<std::size_t>(kernel_.cluster), nullptr);
   for (std::int64_t c = 0; c < kernel_.cluster; ++c) {
     Position position;
     ThreadId id{grid_, c, 0};
     machine_.locate(layout_, id, slots, loops_, position);
-    active_[static_cast<std::size_t>(c)] =
-        memory_.arrive(s.buffer, offset_at(s.index, id, position, slots), n);
+    auto rank = static_cast<std::size_t>(c);
+    arrivals_[rank] =
+        memory_.arrive(s.buffer, offset_at(s.index, id, position, slots), n, block_of(id));
+    active_[rank] = arrivals_[rank] != nullptr;
   }
-  in_last_block_ = true;
   run_body(s.body);
-  in_last_block_ = false;
+  arrivals_.clear();
   active_ = outer;
 }
 

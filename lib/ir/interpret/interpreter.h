@@ -89,8 +89,9 @@ class Interpreter {
                         std::span<const std::int64_t> slots);
   std::int64_t offset_at(const Index &index, const ThreadId &id, const Position &position,
                          std::span<const std::int64_t> slots);
+  std::int64_t block_of(const ThreadId &id) const { return id.grid * kernel_.cluster + id.cta; }
   std::int64_t global_thread(const ThreadId &id) const {
-    return (id.grid * kernel_.cluster + id.cta) * kernel_.threads + id.thread;
+    return block_of(id) * kernel_.threads + id.thread;
   }
   std::size_t local_thread(const ThreadId &id) const {
     return static_cast<std::size_t>(id.cta * kernel_.threads + id.thread);
@@ -108,11 +109,11 @@ class Interpreter {
   // Of the cluster that runs.
   std::int64_t grid_ = 0;
   LayoutId layout_ = kNone;
-  bool in_last_block_ = false;
-  std::vector<bool> active_;                        // by rank
-  std::map<std::string, std::int64_t> loops_;       // bound loops and their iterations
-  std::vector<std::string> loop_order_;             // outermost first
-  std::vector<std::vector<std::uint64_t>> values_;  // by value: threads * slots
+  std::vector<bool> active_;                                   // by rank
+  std::vector<const InterpreterMemory::Arrivals *> arrivals_;  // by rank; empty outside last_block
+  std::map<std::string, std::int64_t> loops_;                  // bound loops and their iterations
+  std::vector<std::string> loop_order_;                        // outermost first
+  std::vector<std::vector<std::uint64_t>> values_;             // by value: threads * slots
   struct Shared {
     std::vector<std::int64_t> dims;
     std::uint64_t bits;

@@ -137,6 +137,37 @@ TEST(KernelInterpret, LastBlockRunsOnceInAnyOrder) {
   }
 }
 
+TEST(KernelInterpret, LastBlockCountsTheBlocksThatArrive) {
+  auto text = [](const std::string &blocks, const std::string &count) {
+    return "dims g: " + blocks + "\nlayout L: g = grid " + blocks +
+           "\nin L {\nlast_block %c[0] of " + count + " {\n}\n}\n";
+  };
+  Launch r;
+  EXPECT_EQ(r.run(text("63", "N")), "kernel k: last_block %c[0]: 63 blocks arrive, it counts 64");
+  r.counter = {0};
+  EXPECT_EQ(r.run(text("65", "N")),
+            "kernel k: last_block %c[0]: more blocks arrive than the 64 that it counts");
+  r.counter = {2};
+  EXPECT_EQ(r.run(text("64", "N")), "kernel k: last_block %c[0]: it is 2 before block 0 arrives");
+}
+
+TEST(KernelInterpret, LastBlockReadsWhatWasStoredBefore) {
+  auto text = [](const std::string &store, const std::string &after = "") {
+    return "dims g: 4, i: 4\nlayout L: g = grid 4\nlayout F: i = reg 4\nin L {\n%a = load %x[g]\n" +
+           store + "}\nin F {\nlast_block %c[0] of 4 {\n%b = load %p[i]\n}\n}\n" + after;
+  };
+  Launch r;
+  EXPECT_EQ(r.run(text("store %p[g], %a\n")), "");
+  EXPECT_EQ(r.run(text("store %p[g / 2], %a\n")).substr(0, 35),
+            "kernel k: store: thread 0 of block 1");
+  EXPECT_EQ(r.run(text("store %p[g*2], %a\n")),
+            "kernel k: load %b: thread 0 of block 3: %p[1] is read, but no thread has stored it");
+  r.counter = {0};
+  EXPECT_EQ(r.run(text("", "in L {\nstore %p[g], %a\n}\n")),
+            "kernel k: load %b: thread 0 of block 3: %p[0] is read, but thread 0 of block 0 writes "
+            "it and has not arrived since");
+}
+
 TEST(KernelInterpret, ReductionsOverLoopsAndClusters) {
   Launch r;
   EXPECT_EQ(r.run("dims i: 50\nlayout L: i = cta 2 . loop:k 2 . thread 4@8 . reg 4\nin L {\n"

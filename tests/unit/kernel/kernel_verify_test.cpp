@@ -251,6 +251,43 @@ TEST(KernelVerify, Moves) {  // 22
             "kernel k: move %g: no vec digit that 8 divides advances r*2 by 1");
 }
 
+TEST(KernelVerify, LastBlockCountsAllBlocks) {  // 24
+  EXPECT_EQ(error_in("last_block %c[0] of B - 1 {\n}"),
+            "kernel k: last_block: 1 counters of B - 1 blocks each, but B blocks are launched");
+  EXPECT_EQ(error_in("last_block %c[0] of B {\n}\nlast_block %c[0] of B {\n}"),
+            "kernel k: last_block: %c counts for another last_block");
+  EXPECT_EQ(error_in("last_block %c[0] of B {\n%v = load %c[0]\n}"),
+            "kernel k: buffer c: it counts blocks, and is loaded or stored");
+}
+
+// A sum whose parts each tile of columns must store, but only the first does.
+TEST(KernelVerify, LastBlockReadsPartsOfItsOwnCounter) {  // 28
+  auto error = [](const std::string &store) {
+    return error_of(parse_kernel(R"(
+      kernel @k(%x: f32[64]) -> () workspace (%p: f32[256] coherent, %c: u32[2] coherent)
+          threads 32 cluster 1 index 32 {
+        dims c: 64, g: 4
+        layout P: g = grid 4@2; c = grid 2 . thread 32
+        layout F: g = reg 4; c = grid 2 . thread 32
+        in P {
+          %v = load %x[c]
+          %n = const 1.0 : f32
+          )" + store + R"(
+        }
+        in F {
+          last_block %c[c / 32] of 4 {
+            %q = load %p[g*64 + c]
+          }
+        }
+      })"));
+  };
+  EXPECT_EQ(error("store %p[g*64 + c], %v"), "");
+  EXPECT_EQ(
+      error("store %p[g*64], %n"),
+      "kernel k: last_block: %p is stored only where grid 2@1 is 0, but counter c / 32 counts "
+      "the others too");
+}
+
 TEST(KernelVerify, PartitionedLoopsStayWithinTheThread) {
   EXPECT_EQ(error_in("for k partition {\n" + kLoad + "%g = reduce sum(%f) over i\n}", kLoop), "");
   EXPECT_EQ(error_in("for k partition {\n" + kLoad + "%g = reduce sum(%f) over r\n}", kLoop),
@@ -299,7 +336,7 @@ TEST(KernelVerify, Scopes) {  // 23, 24
   EXPECT_EQ(error_in("for k {\nlast_block %c[0] of B {\n}\n}", "i = loop:k 64"),
             "kernel k: last_block: it stands in a loop or in another last_block");
   EXPECT_EQ(
-      error_in("last_block %c[0] of B {\n" + kLoad + "%g = reduce sum(%f) over r\n}",
+      error_in("last_block %c[0] of B*2 {\n" + kLoad + "%g = reduce sum(%f) over r\n}",
                "i = grid B; r = cta 2 . thread 128 . vec 8", "threads 128 cluster 2 index 64"),
       "kernel k: reduce %g: a reduction over a cluster in last_block waits for blocks that "
       "do not come");
