@@ -168,6 +168,16 @@ TEST(KernelInterpret, LastBlockReadsWhatWasStoredBefore) {
             "it and has not arrived since");
 }
 
+TEST(KernelInterpret, EveryBlockStoresThePartThatItsThreadsShare) {
+  Launch r;
+  EXPECT_EQ(r.run("dims i: 64, s: 2, j: 2\nlayout L: i = grid 2 . thread 32; s = grid 2\n"
+                  "layout F: j = reg 2\nin L {\n%a = load %x[i]\n%m = reduce max(%a) over i\n"
+                  "store %p[s], %m\n}\nin F {\nlast_block %c[0] of 2 {\n%b = load %p[j]\n"
+                  "%s = reduce sum(%b) over j\nstore %y[0], %s\n}\n}\n"),
+            "");
+  EXPECT_EQ(r.y[0], 31 + 63);
+}
+
 TEST(KernelInterpret, ReductionsOverLoopsAndClusters) {
   Launch r;
   EXPECT_EQ(r.run("dims i: 50\nlayout L: i = cta 2 . loop:k 2 . thread 4@8 . reg 4\nin L {\n"
