@@ -169,8 +169,6 @@ class Emitter {
   void emit_load(const Stmt &stmt);
   void emit_store(const Stmt &stmt);
   std::vector<Group> group_access(const Access &access, const std::vector<DimId> &dims);
-  std::uint32_t vector_axis(const Index &placed, int vector,
-                            const std::vector<std::uint32_t> &axes) const;
   void emit_group_validity(Group &group, std::uint32_t axis);
   llvm::Value *emit_replica_guard(const std::vector<std::uint32_t> &axes);
   llvm::Value *emit_first(const Digit &digit);

@@ -130,18 +130,6 @@ std::optional<std::int64_t> constant_positions(const Axis &axis) {
   return positions;
 }
 
-std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width) {
-  std::uint32_t divided = kNone;
-  for (std::uint32_t a = 0; a < layout.axes.size(); ++a) {
-    if (vec_extent(layout.axes[a]) % width != 0) continue;
-    DimId last = layout.axes[a].dims.back();
-    std::optional<Index> step = offset.coefficient_of(last);
-    if (step && step->is_constant(1)) return a;
-    if (!step && divided == kNone) divided = a;
-  }
-  return divided;
-}
-
 bool stays_in_thread(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant:

@@ -206,11 +206,6 @@ Index grid_size(const Kernel &kernel);
 /// Symbols used anywhere, sorted: the size parameters of the kernel, after the buffers.
 std::vector<std::string> symbols_of(const Kernel &kernel);
 
-/// The axis along whose vec digit an access of `width` elements runs: `width` divides the digit,
-/// and the offset advances by 1 in the axis's last dim. An offset that divides that dim (a reshape)
-/// counts if no other axis qualifies: contiguity is then the scheduler's promise. kNone if none.
-std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width);
-
 /// Whether the statement meets no other threads, but for a reduction that may end in its loop.
 bool stays_in_thread(const Stmt &stmt);
 

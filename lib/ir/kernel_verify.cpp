@@ -26,7 +26,8 @@
 //  20  reduced dims are whole axes, available, and the operands depend on each
 //  21  a scanned axis has digits loop . thread . reg . vec only, at most one of each but reg
 //  22  a move keeps the dims of its operand: both layouts have them, available; its shared offset
-//      uses no values
+//      uses no values, has bounds, is not negative, and keeps its vectors together at their
+//      boundary
 //  23  `for` names a loop digit of the layout that is not bound yet
 //  24  a last_block counter is u32 workspace for this use alone, its offset the same for the whole
 //      block; its elements count as many blocks together as are launched, as far as sizes tell; it
@@ -254,17 +255,9 @@ class Verifier {
     DType dtype = dtype_of(is_load ? s.results[0] : s.operands[0]);
     check(dtype == b.dtype, "%{} holds {}, not {}", b.name, to_string(b.dtype), to_string(dtype));
     check(b.role != BufferRole::Scalar || s.index.is_constant(0), "a scalar is loaded at 0");
-    check_width(s, s.vector, layout_, b.dtype);
+    verify_vector(k_, map_, {s.index, dependence(k_, s), layout_, s.vector, b.dtype}, place());
     check(!s.bulk || in_pipe_, "a bulk load stands in a loop with a pipe");
     if (s.bulk) verify_bulk_load(k_, map_, layout_, s, place());
-  }
-
-  void check_width(const Stmt &s, int width, LayoutId in, DType dtype) const {
-    check(width >= 1 && std::has_single_bit(static_cast<unsigned>(width)) &&
-              static_cast<std::size_t>(width) * size_of(dtype) <= 32,
-          "vectors of {} {} are no power of two of at most 32 bytes", width, to_string(dtype));
-    check(width == 1 || vector_axis(k_.layouts[in], s.index, width) != kNone,
-          "no vec digit that {} divides advances {} by 1", width, to_string(k_, s.index));
   }
 
   void verify_fold(const Stmt &s) const {
@@ -316,8 +309,10 @@ class Verifier {
     for (DimId d : s.index.dims())
       check(is_available(k_.layouts[s.layout], d), "dim {} is not available in layout {}",
             k_.dims[d].name, k_.layouts[s.layout].name);
-    check_width(s, s.vector, layout_, dtype_of(s.operands[0]));
-    check_width(s, s.read_vector, s.layout, dtype_of(s.operands[0]));
+    const KernelValue &value = k_.values[s.operands[0]];
+    verify_shared_offset(k_, map_, {s.index, value.dims, layout_, s.vector, value.dtype}, place());
+    verify_shared_offset(k_, map_, {s.index, value.dims, s.layout, s.read_vector, value.dtype},
+                         place());
   }
 
   // --- Scopes ------------------------------------------------------------------------------------

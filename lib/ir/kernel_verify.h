@@ -33,6 +33,23 @@ void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &st
 void verify_bulk_load(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
                       const std::string &place);
 
+/// Where a load, store or one side of a move touches memory.
+struct VectorAccess {
+  const Index &index;
+  const std::vector<DimId> &dims;  // that its slots run over
+  LayoutId layout;
+  int width;
+  DType dtype;
+};
+
+/// Invariant 18.
+void verify_vector(const Kernel &kernel, const MachineMap &map, const VectorAccess &access,
+                   const std::string &place);
+
+/// Invariants 18 and 22 of one side of a move.
+void verify_shared_offset(const Kernel &kernel, const MachineMap &map, const VectorAccess &access,
+                          const std::string &place);
+
 /// Whether the blocks that one grid digit spans fit in between those that another tells apart.
 bool nests(const Digit &inner, const Digit &outer);
 

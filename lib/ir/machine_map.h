@@ -76,6 +76,13 @@ class MachineMap {
   /// The term as an index.
   static Index term(const Index::Term &term);
 
+  /// The axis of the dims along whose vec digit an access of `width` elements runs: `width` divides
+  /// the digit, and the offset advances by 1 with it. Inside a division or remainder that may not
+  /// be seen: then it is the only axis that qualifies, and contiguity is the scheduler's promise.
+  /// kNone if there is none.
+  std::uint32_t vector_axis(LayoutId layout, const Index &offset, int width,
+                            const std::vector<DimId> &dims) const;
+
   SlotSpace slots(LayoutId layout, const std::vector<std::uint32_t> &axes) const;
 
   /// 0 <= index, over all machine positions.

@@ -41,6 +41,7 @@ std::vector<AccessStats> interpret(const Kernel &kernel, const InterpreterLaunch
 Interpreter::Interpreter(const Kernel &kernel, const InterpreterLaunch &launch)
     : kernel_(kernel),
       launch_(launch),
+      map_(kernel),
       machine_(kernel, launch.symbols, phases_of(launch)),
       memory_(kernel, launch, extents_of(kernel, launch, machine_)) {
   for (const KernelValue &v : kernel.values) {

@@ -6,6 +6,7 @@
 #include "ir/interpret/machine.h"
 #include "ir/interpret/memory.h"
 #include "ir/kernel_interpret.h"
+#include "ir/machine_map.h"
 
 #include <functional>
 #include <map>
@@ -53,7 +54,7 @@ class Interpreter {
   void move_vector(const Stmt &s, LayoutId layout, const ThreadId &id, const Vector &v, bool writes,
                    WarpAccess &warp);
   void for_each_warp_vector(const Stmt &s, LayoutId layout, int width,
-                            const std::vector<std::uint32_t> &axes,
+                            const std::vector<DimId> &dims,
                             const std::function<void(const ThreadId &, const Vector &)> &access,
                             const std::function<void()> &end_of_warp);
   std::vector<Active> active_elements(const Stmt &s, LayoutId layout, const ThreadId &id,
@@ -100,6 +101,7 @@ class Interpreter {
 
   const Kernel &kernel_;
   const InterpreterLaunch &launch_;
+  MachineMap map_;
   Machine machine_;
   InterpreterMemory memory_;
   std::vector<SlotRange> slots_;  // by value

@@ -249,6 +249,33 @@ TEST(KernelVerify, Moves) {  // 22
             "kernel k: move %g: the shared offset uses a value");
   EXPECT_EQ(error_in(kLoad + "%g = move.8.8 %f to M via shared[r*2]"),
             "kernel k: move %g: no vec digit that 8 divides advances r*2 by 1");
+  auto error = [](const std::string &move) { return error_in(kLoad + "%g = " + move); };
+  EXPECT_EQ(error("move.8.8 %f to M via shared[(r / 8 + r / 64) % 256*8 + r % 8]"), "");
+  EXPECT_EQ(
+      error("move.8.1 %f to M via shared[r + 4]"),
+      "kernel k: move %g: a vector of 8 elements at shared offset r + 4 is not aligned to its "
+      "size");
+  EXPECT_EQ(
+      error("move.1.8 %f to M via shared[r + r / 32]"),
+      "kernel k: move %g: a vector of 8 elements at shared offset r + r / 32 is not aligned to "
+      "its size");
+  EXPECT_EQ(
+      error("move.8.1 %f to M via shared[r + r / 4]"),
+      "kernel k: move %g: the 8 elements of a vector do not lie side by side at shared offset r "
+      "+ r / 4");
+  EXPECT_EQ(error("move.8.1 %f to M via shared[r*2 % 4096]"),
+            "kernel k: move %g: no vec digit that 8 divides advances (r % 2048)*2 by 1");
+  EXPECT_EQ(error("move.1.1 %f to M via shared[r*B]"),
+            "kernel k: move %g: shared offset r*B has no bounds that are known");
+  EXPECT_EQ(error("move.1.1 %f to M via shared[r - 1]"),
+            "kernel k: move %g: shared offset r - 1 may be -1: it starts at 0");
+}
+
+TEST(KernelVerify, DimsWithoutElements) {
+  EXPECT_EQ(error_of(parse_kernel("kernel @k(%x: f32[0]) -> () threads 32 cluster 1 index 32 {\n"
+                                  "  dims i: 4, e: 0\n  layout L: (i, e) = thread 32\n  in L {\n"
+                                  "    %v = load %x[i + e]\n  }\n}\n")),
+            "");
 }
 
 TEST(KernelVerify, LastBlockCountsAllBlocks) {  // 24
