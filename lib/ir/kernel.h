@@ -185,6 +185,9 @@ std::int64_t vec_extent(const Axis &axis);
 /// Product of the extents of the axis's dims.
 Index axis_extent(const Kernel &kernel, const Axis &axis);
 
+/// Statements that one kernel shall unroll to, body x slots: LLVM and ptxas are superlinear beyond.
+inline constexpr std::int64_t kMaxStatements = 4096;
+
 inline constexpr int kMaxPipe = 16;  // stages
 
 /// Folds of more slots or states than this fold groups of as many first (docs/kernel.md, "Order").

@@ -38,6 +38,7 @@
 //  27  only `online` has terms, where it is complete at once
 //  28  what a last_block reads is stored by blocks at every position of the grid digits that its
 //      counter tells apart
+//  29  statements, counted once for each slot, are at most 4 times what planning aims at
 #include "ir/kernel_verify.h"
 #include "ir/op.h"
 
@@ -388,6 +389,7 @@ class Verifier {
 void verify(const Kernel &kernel) {
   verify_layouts(kernel);
   Verifier(kernel).verify();
+  verify_size(kernel);
 }
 
 }  // namespace fuse

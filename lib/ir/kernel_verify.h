@@ -33,6 +33,9 @@ void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &st
 void verify_bulk_load(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
                       const std::string &place);
 
+/// Invariant 29.
+void verify_size(const Kernel &kernel);
+
 /// Where a load, store or one side of a move touches memory.
 struct VectorAccess {
   const Index &index;

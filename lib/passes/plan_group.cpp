@@ -73,7 +73,8 @@ Evaluation GroupEvaluator::evaluate(std::span<const PlanId> values, const Writes
   double row = f.folds.reexpands ? f.row : 1;
   double slots = std::ceil(row / (target_.max_threads_per_block * 8.0));
   result.statements = f.body * std::clamp(slots, 1.0, kRowElementsPerThread);
-  if (result.statements > kMaxStatements && values.size() > 1) result.reject = Reject::Statements;
+  if (result.statements > double(kMaxStatements) && values.size() > 1)
+    result.reject = Reject::Statements;
   result.space = f.space;
   result.num_reads = f.reads;
   result.num_writes = f.writes;

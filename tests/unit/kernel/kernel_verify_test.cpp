@@ -369,5 +369,19 @@ TEST(KernelVerify, Scopes) {  // 23, 24
       "do not come");
 }
 
+TEST(KernelVerify, BodiesUnrollToAFewThousandStatements) {  // 29
+  std::string chain = "%v0 = load %x[r]\n";
+  for (int i = 0; i < 16; ++i)
+    chain += "%v" + std::to_string(i + 1) + " = neg %v" + std::to_string(i) + "\n";
+  EXPECT_EQ(error_in(chain, "r = reg 512 . thread 1"), "");
+  EXPECT_EQ(error_in(chain, "r = reg 1024 . thread 1"),
+            "kernel k: body: it unrolls to 17408 statements, more than 16384: take smaller reg and "
+            "vec digits, or loops");
+  // Each of the sums is combined over 32 warps.
+  EXPECT_NE(error_in("%v = load %x[i*2048 + r]\n%f = cast %v : f32\n%s = reduce sum(%f) over r",
+                     "i = reg 2048; r = thread 1024", "threads 1024 cluster 1 index 64"),
+            "");
+}
+
 }  // namespace
 }  // namespace fuse
