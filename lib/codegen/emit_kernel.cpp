@@ -20,7 +20,7 @@ Emitter::Emitter(const Kernel &kernel, const Target &target, llvm::Module &modul
       target_(target),
       module_(module),
       map_(kernel),
-      fills_(kernel),
+      invalid_(kernel),
       b_(module.getContext()),
       ops_(b_, target),
       bits_(static_cast<unsigned>(kernel.index_bits)),

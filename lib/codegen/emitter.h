@@ -5,12 +5,12 @@
 // where they dominate the rest of the scope, outside guarded branches, and remembered per scope.
 #pragma once
 
-#include "codegen/fill.h"
 #include "codegen/hooks.h"
 #include "codegen/llvm.h"
 #include "codegen/monoid.h"
 #include "codegen/ops.h"
 #include "codegen/state_array.h"
+#include "ir/invalid_values.h"
 #include "ir/kernel.h"
 #include "ir/machine_map.h"
 
@@ -286,7 +286,7 @@ class Emitter {
   const Target &target_;
   llvm::Module &module_;
   MachineMap map_;
-  Fills fills_;
+  InvalidValues invalid_;
   Builder b_;
   Ops ops_;
   llvm::Function *function_ = nullptr;

@@ -130,6 +130,11 @@ std::optional<std::int64_t> constant_positions(const Axis &axis) {
   return positions;
 }
 
+bool has_fill(const Kernel &kernel, const Stmt &load) {
+  return load.guard == kNone && !load.bulk &&
+         kernel.buffers[load.buffer].role != BufferRole::Scalar;
+}
+
 bool stays_in_thread(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant:

@@ -8,7 +8,7 @@
 // column's weight) is the same for all positions of that axis and is held once.
 //
 // Validity. A position whose index on some axis is not in [0, extent) is invalid on that axis: no
-// load, no store, no contribution to a reduction over it. What a load gives there is not specified.
+// load, no store, no contribution to a reduction over it. What a load gives there is its fill.
 #pragma once
 
 #include "ir/domain.h"
@@ -130,6 +130,7 @@ struct Stmt {
   std::vector<ValueId> results;
   std::vector<ValueId> operands;
   ValueId guard = kNone;    // Load, Store: a bool value
+  std::uint64_t fill = 0;   // Load: bits that it gives at positions invalid on its result's axes
   Literal literal;          // Constant
   BufferId buffer = kNone;  // Load, Store, LastBlock (the counter)
   Index index;              // Position, Load, Store, Move, LastBlock
@@ -208,6 +209,9 @@ Index grid_size(const Kernel &kernel);
 
 /// Symbols used anywhere, sorted: the size parameters of the kernel, after the buffers.
 std::vector<std::string> symbols_of(const Kernel &kernel);
+
+/// Whether a load has a fill: it has no guard, is no bulk load and reads no scalar.
+bool has_fill(const Kernel &kernel, const Stmt &load);
 
 /// Whether the statement meets no other threads, but for a reduction that may end in its loop.
 bool stays_in_thread(const Stmt &stmt);

@@ -138,7 +138,9 @@ DType KernelParser::parse_load(Stmt &s, const Token &word, const std::vector<std
   s.kind = StmtKind::Load;
   parse_access(s, word, parts);
   parse_guard(s);
-  return k_.buffers[s.buffer].dtype;
+  DType dtype = k_.buffers[s.buffer].dtype;
+  if (lexer_.accept("fill")) s.fill = to_literal(lexer_, parse_number(lexer_), dtype).bits;
+  return dtype;
 }
 
 Stmt KernelParser::parse_store(const Token &word, const std::vector<std::string> &parts) {

@@ -257,6 +257,8 @@ class Verifier {
     check(dtype == b.dtype, "%{} holds {}, not {}", b.name, to_string(b.dtype), to_string(dtype));
     check(b.role != BufferRole::Scalar || s.index.is_constant(0), "a scalar is loaded at 0");
     verify_vector(k_, map_, {s.index, dependence(k_, s), layout_, s.vector, b.dtype}, place());
+    check(s.fill == 0 || has_fill(k_, s),
+          "a load with a guard, in bulk or of a scalar has no fill");
     check(!s.bulk || in_pipe_, "a bulk load stands in a loop with a pipe");
     if (s.bulk) verify_bulk_load(k_, map_, layout_, s, place());
   }

@@ -92,7 +92,7 @@ void Interpreter::run_access(const Stmt &s) {
         std::vector<std::int64_t> slots = v.slots;
         for (int e = 0; s.kind == StmtKind::Load && e < v.width; ++e) {
           if (v.axis != kNone) slots[v.axis] = v.slots[v.axis] + e;
-          slot(s.results[0], id, slots) = 0;
+          slot(s.results[0], id, slots) = s.fill;
         }
         if (stores(s, id, axes)) access_vector(s, id, v, warp);
       },

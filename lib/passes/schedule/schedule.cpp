@@ -3,6 +3,7 @@
 #include "ir/op.h"
 #include "passes/passes.h"
 #include "passes/plan_graph.h"
+#include "passes/schedule/choose_fills.h"
 #include "passes/schedule/kernel_builder.h"
 #include "passes/tolerance.h"
 
@@ -155,6 +156,7 @@ class Scheduler {
     }
     BuiltKernel built =
         build_kernel(g_, planned, memory_of(planned), target_, options_, approximable_);
+    choose_fills(built.kernel);
     program_.plan.steps.push_back({false, program_.plan.kernels.size(), kNoNode});
     program_.plan.kernels.push_back(planned);
     Step step;
