@@ -122,7 +122,7 @@ void Emitter::emit_body(const std::vector<Stmt> &body) {
 void Emitter::emit_stmt(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant: return emit_constant(stmt);
-    case StmtKind::Position:
+    case StmtKind::Index:
     case StmtKind::Compute:
     case StmtKind::Keep: return emit_all_slots(stmt);
     case StmtKind::Load: return emit_load(stmt);

@@ -129,7 +129,7 @@ class Emitter {
   void emit_slots(const Stmt &stmt, std::span<const Assignment> slots, std::size_t first);
   void emit_constant(const Stmt &stmt);
   llvm::Constant *constant_of(DType dtype, std::uint64_t bits);
-  Values positions(const Stmt &stmt, std::span<const Assignment> slots);
+  Values indices(const Stmt &stmt, std::span<const Assignment> slots);
   Values computed(const Stmt &stmt, std::span<const Assignment> slots);
   Values kept(const Stmt &stmt, std::span<const Assignment> slots);
   void keep_shared(DType dtype, Values &slots);

@@ -49,7 +49,7 @@ InvalidValues::Known InvalidValues::known_result(const Stmt &stmt, LayoutId layo
         known.axes |= UINT64_C(1) << a;
       return known;
     }
-    case StmtKind::Position:
+    case StmtKind::Index:
     case StmtKind::Store:
     case StmtKind::Reduce:
     case StmtKind::Scan:

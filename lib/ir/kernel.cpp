@@ -138,7 +138,7 @@ bool has_fill(const Kernel &kernel, const Stmt &load) {
 bool stays_in_thread(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant:
-    case StmtKind::Position:
+    case StmtKind::Index:
     case StmtKind::Compute:
     case StmtKind::Load:
     case StmtKind::Store:

@@ -96,7 +96,7 @@ enum class Cache : std::uint8_t { Default, Streaming, EvictLast, NoAllocate };
 
 enum class StmtKind : std::uint8_t {
   Constant,   // %r = const literal
-  Position,   // %r = index [expr]                   an integer from dims, symbols and values
+  Index,      // %r = index [expr]                   an integer from dims, symbols and values
   Compute,    // %r = op %a, ..                      a row of ops.def, elementwise
   Load,       // %r = load %buffer[expr] (if %p)     0 where %p is false
   Store,      // store %buffer[expr] = %a (if %p)
@@ -133,7 +133,7 @@ struct Stmt {
   std::uint64_t fill = 0;   // Load: bits that it gives at positions invalid on its result's axes
   Literal literal;          // Constant
   BufferId buffer = kNone;  // Load, Store, LastBlock (the counter)
-  Index index;              // Position, Load, Store, Move, LastBlock
+  Index index;              // Index, Load, Store, Move, LastBlock
   Index count;              // LastBlock: the number of blocks that arrive
   std::vector<DimId> axes;  // Reduce, Scan: dims folded
   LayoutId layout = kNone;  // In; Move: the layout of the result

@@ -169,7 +169,7 @@ class Printer {
       case StmtKind::Constant:
         append(out_, "const {} : {}", fuse::to_string(s.literal), result_type(s));
         break;
-      case StmtKind::Position: append(out_, "index {} : {}", index(s.index), result_type(s)); break;
+      case StmtKind::Index: append(out_, "index {} : {}", index(s.index), result_type(s)); break;
       case StmtKind::Compute:
         append(out_, "{} {} : {}{}", info(s.op).text, values(s.operands), result_type(s),
                s.approximate ? " approx" : "");

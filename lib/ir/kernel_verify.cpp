@@ -115,7 +115,7 @@ class Verifier {
         check_counts(s, 0, 1);
         check(k_.values[s.results[0]].dtype == s.literal.dtype, "the literal has another dtype");
         break;
-      case StmtKind::Position:
+      case StmtKind::Index:
         check_counts(s, 0, 1);
         check(is_signed_int(k_.values[s.results[0]].dtype), "an index is a signed integer");
         break;

@@ -27,7 +27,7 @@ class Unrolling {
   std::int64_t of_statement(const Stmt &s, LayoutId layout) const {
     switch (s.kind) {
       case StmtKind::Constant: return 1;
-      case StmtKind::Position:
+      case StmtKind::Index:
       case StmtKind::Compute:
       case StmtKind::Load:
       case StmtKind::Store:

@@ -92,7 +92,7 @@ void Interpreter::run_body(const std::vector<Stmt> &body) {
 void Interpreter::run_statement(const Stmt &s) {
   switch (s.kind) {
     case StmtKind::Constant:
-    case StmtKind::Position:
+    case StmtKind::Index:
     case StmtKind::Compute:
     case StmtKind::Keep: return run_elementwise(s);
     case StmtKind::Load:
@@ -157,7 +157,7 @@ std::uint64_t Interpreter::element_value(const Stmt &s, const ThreadId &id,
   DType type = kernel_.values[s.results[0]].dtype;
   if (s.kind == StmtKind::Constant) return s.literal.bits;
   if (s.kind == StmtKind::Keep) return slot(s.operands[0], id, slots);
-  if (s.kind == StmtKind::Position) {
+  if (s.kind == StmtKind::Index) {
     Position position;
     machine_.locate(layout_, id, slots, loops_, position);
     std::int64_t value =
