@@ -189,7 +189,7 @@ void GroupEvaluator::count_reads(std::span<const PlanId> values, Features &f) {
       double bytes = std::min(e.bytes, from.bytes - read_bytes_[e.from]);
       read_bytes_[e.from] += bytes;
       bool cached =
-          from.kind != ValueKind::Input && from.kind != ValueKind::Opaque && from.bytes <= small;
+          from.kind != ValueKind::Input && from.kind != ValueKind::Extern && from.bytes <= small;
       (cached ? f.l2 : f.hbm) += bytes;
       if (f.folds.reexpands && p_.intersects(p_.values[v].domain, f.folded()) &&
           e.bytes >= p_.domains[f.space].size)

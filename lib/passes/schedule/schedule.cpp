@@ -109,7 +109,7 @@ class Scheduler {
     return places;
   }
 
-  /// Where a kernel writes a value. An opaque operation has written the first place itself: what a
+  /// Where a kernel writes a value. An extern operation has written the first place itself: what a
   /// kernel stores of its result are copies.
   std::vector<Binding> places_of_kernel(NodeId id) {
     std::vector<Binding> places = written_places(id);
@@ -197,7 +197,7 @@ class Scheduler {
     program_.steps.push_back(std::move(step));
   }
 
-  /// A result that nobody uses has been eliminated; the opaque op still writes it somewhere.
+  /// A result that nobody uses has been eliminated; the extern op still writes it somewhere.
   Binding result_place(NodeId id, DType dtype, const Shape &shape) {
     if (id == kNoNode) return add_workspace(bytes_of(dtype, shape));
     return written_places(id)[0];

@@ -8,7 +8,7 @@
 namespace fuse {
 namespace {
 
-TEST(EliminateDead, KeepsWhatOutputsAndOpaqueOpsReach) {
+TEST(EliminateDead, KeepsWhatOutputsAndExternOpsReach) {
   Graph g("test");
   Value x = g.input("x", f32, {4}), unused = g.input("unused", f32, {2});
   Value dead = exp(unused), read_by_extern = exp(x);
