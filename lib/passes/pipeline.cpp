@@ -3,7 +3,7 @@
 #include "ir/format.h"
 #include "ir/graph_data.h"
 #include "ir/log.h"
-#include "ir/verify_graph.h"
+#include "ir/graph_verify.h"
 #include "passes/passes.h"
 
 #include <algorithm>

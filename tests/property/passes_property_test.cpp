@@ -2,7 +2,7 @@
 // a fixed point.
 #include "ir/evaluate.h"
 #include "ir/program_text.h"
-#include "ir/verify_graph.h"
+#include "ir/graph_verify.h"
 #include "passes/passes.h"
 #include "property/execute.h"
 #include "property/random_graph.h"

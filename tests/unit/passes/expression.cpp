@@ -4,7 +4,7 @@
 #include "ir/format.h"
 #include "ir/graph_data.h"
 #include "ir/op.h"
-#include "ir/verify_graph.h"
+#include "ir/graph_verify.h"
 
 #include <gtest/gtest.h>
 

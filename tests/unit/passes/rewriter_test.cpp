@@ -1,7 +1,7 @@
 #include "passes/rewriter.h"
 
 #include "expression.h"
-#include "ir/verify_graph.h"
+#include "ir/graph_verify.h"
 
 #include <gtest/gtest.h>
 

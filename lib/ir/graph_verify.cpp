@@ -7,7 +7,7 @@
 //   5. the results of an extern op follow it and have the types that it lists
 //   6. inputs and outputs have unique names, and every Input node is listed once; scalars are 0-d
 //   7. names, source lines and keep marks belong to nodes
-#include "ir/verify_graph.h"
+#include "ir/graph_verify.h"
 
 #include "ir/build.h"
 #include "ir/format.h"
