@@ -2,7 +2,7 @@
 //
 // A thread may hold many slots. Statement by statement, a chain would hold all of them at each of
 // its steps; so a run of statements is emitted for a few slots at a time, down to the reductions
-// that fold them.
+// that fold them. As many as these fold first (kFoldGroup): the order of reductions has decided.
 #include "codegen/emitter.h"
 #include "codegen/hooks.h"
 

@@ -22,7 +22,7 @@
 //  18  a vector access is a power of two of at most 32 bytes, divides the vec digit of an axis that
 //      the offset advances in by 1
 //  19  guards are bool; inputs and scalars are not stored; a buffer that is both loaded and stored
-//      is coherent
+//      is coherent; loads with a guard, in bulk or of scalars have no fill
 //  20  reduced dims are whole axes, available, and the operands depend on each
 //  21  a scanned axis has digits loop . thread . reg . vec only, at most one of each but reg
 //  22  a move keeps the dims of its operand: both layouts have them, available; its shared offset

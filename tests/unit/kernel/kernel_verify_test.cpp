@@ -222,6 +222,8 @@ TEST(KernelVerify, Accesses) {  // 18, 19
   EXPECT_EQ(error_in("%g = load.8 %x[i*2048 + r*2]"),
             "kernel k: load %g: no vec digit that 8 divides advances i*2048 + r*2 by 1");
   EXPECT_EQ(error_in(kLoad + "%g = load %z[i] if %f"), "kernel k: load %g: the guard is no bool");
+  EXPECT_EQ(error_in("%t = const true : bool\n%g = load %z[i] if %t fill 1.0"),
+            "kernel k: load %g: a load with a guard, in bulk or of a scalar has no fill");
   EXPECT_EQ(error_in(kLoad + "store %x[i], %v"), "kernel k: store %x: %x is an input");
   EXPECT_EQ(error_in(kLoad + "store %z[i], %v"), "kernel k: store %z: %z holds f32, not bf16");
   EXPECT_EQ(error_in("%g = load %z[i]\nstore %z[i], %g"),
