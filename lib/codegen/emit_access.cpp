@@ -36,23 +36,6 @@ llvm::Value *Emitter::conjunction(llvm::Value *a, llvm::Value *b) {
   return it->second;
 }
 
-/// The axis along whose vec digit the placed index advances by one element. Inside a division or
-/// remainder that cannot be seen: then it is the only axis with such a digit.
-std::uint32_t Emitter::vector_axis(const Index &placed, int vector,
-                                   const std::vector<std::uint32_t> &axes) const {
-  std::vector<std::uint32_t> candidates;
-  for (std::uint32_t a : axes) {
-    const AxisMap &axis = map_.axis(layout_, a);
-    if (axis.vec == kNone || axis.vec_extent % vector != 0) continue;
-    std::optional<Index> factor = placed.coefficient_of(axis.vec);
-    if (factor && factor->is_constant(1)) return a;
-    if (!factor) candidates.push_back(a);
-  }
-  FUSE_CHECK(candidates.size() == 1, "kernel {}: an access of {} elements that are not consecutive",
-             kernel_.name, vector);
-  return candidates[0];
-}
-
 void Emitter::emit_group_validity(Group &group, std::uint32_t axis) {
   const AxisMap &map = map_.axis(layout_, axis);
   bool whole_or_none = group.size == 1 || map.vec != group.vec || is_uniform(map, group.size);
@@ -71,7 +54,8 @@ std::vector<Emitter::Group> Emitter::group_access(const Access &access,
   SlotSpace space = slots_of(dims);
   Index placed = map_.place(access.index, layout_);
   DimId vec = kNone;
-  if (access.vector > 1) vec = map_.axis(layout_, vector_axis(placed, access.vector, axes)).vec;
+  if (access.vector > 1)
+    vec = map_.axis(layout_, map_.vector_axis(layout_, access.index, access.vector, dims)).vec;
   std::vector<Group> groups;
   for (std::size_t s = 0; s < space.size(); ++s) {
     Group group;
@@ -155,7 +139,7 @@ llvm::Value *emit_or(Builder &b, llvm::Value *value, llvm::BasicBlock *from,
 /// What a load of so many elements gives where it reads nothing.
 llvm::Constant *Emitter::fill_of(const Stmt &load, int count) {
   DType dtype = kernel_.buffers[load.buffer].dtype;
-  llvm::Constant *fill = is_bool(dtype) ? b_.getInt8(0) : constant_of(dtype, fills_.of(load));
+  llvm::Constant *fill = is_bool(dtype) ? b_.getInt8(0) : constant_of(dtype, load.fill);
   if (count == 1) return fill;
   return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(count)),
                                         fill);
@@ -191,9 +175,8 @@ Emitter::Span Emitter::emit_span(const Group &group) {
     x = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, number(hi));
     return b_.CreateTrunc(x, b_.getInt32Ty());
   };
-  llvm::Value *position = materialize(emit_offset(axis.position, group.first, bits), bits);
-  llvm::Value *extent = materialize(emit_offset(axis.extent, {}, bits), bits);
-  llvm::Value *last = b_.CreateSub(b_.CreateSub(extent, number(1)), position);
+  llvm::Value *position = emit_position(axis, group.first, 0);
+  llvm::Value *last = b_.CreateSub(b_.CreateSub(emit_extent(axis), number(1)), position);
   return {clamp(b_.CreateNeg(position), 0, group.size), clamp(last, -1, group.size - 1)};
 }
 

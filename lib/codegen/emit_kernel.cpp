@@ -20,7 +20,7 @@ Emitter::Emitter(const Kernel &kernel, const Target &target, llvm::Module &modul
       target_(target),
       module_(module),
       map_(kernel),
-      fills_(kernel),
+      invalid_(kernel),
       b_(module.getContext()),
       ops_(b_, target),
       bits_(static_cast<unsigned>(kernel.index_bits)),
@@ -122,7 +122,7 @@ void Emitter::emit_body(const std::vector<Stmt> &body) {
 void Emitter::emit_stmt(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant: return emit_constant(stmt);
-    case StmtKind::Position:
+    case StmtKind::Index:
     case StmtKind::Compute:
     case StmtKind::Keep: return emit_all_slots(stmt);
     case StmtKind::Load: return emit_load(stmt);

@@ -5,14 +5,14 @@
 // where they dominate the rest of the scope, outside guarded branches, and remembered per scope.
 #pragma once
 
-#include "codegen/fill.h"
 #include "codegen/hooks.h"
 #include "codegen/llvm.h"
-#include "codegen/machine_map.h"
 #include "codegen/monoid.h"
 #include "codegen/ops.h"
 #include "codegen/state_array.h"
+#include "ir/invalid_values.h"
 #include "ir/kernel.h"
+#include "ir/machine_map.h"
 
 #include <fuse/target.h>
 
@@ -129,7 +129,7 @@ class Emitter {
   void emit_slots(const Stmt &stmt, std::span<const Assignment> slots, std::size_t first);
   void emit_constant(const Stmt &stmt);
   llvm::Constant *constant_of(DType dtype, std::uint64_t bits);
-  Values positions(const Stmt &stmt, std::span<const Assignment> slots);
+  Values indices(const Stmt &stmt, std::span<const Assignment> slots);
   Values computed(const Stmt &stmt, std::span<const Assignment> slots);
   Values kept(const Stmt &stmt, std::span<const Assignment> slots);
   void keep_shared(DType dtype, Values &slots);
@@ -156,6 +156,9 @@ class Emitter {
   llvm::Value *emit_interior(const std::string &loop);
   bool is_interior(std::uint32_t axis) const;
   unsigned position_bits(const AxisMap &axis) const;
+  /// The position on the axis and so many beyond, and the axis's extent, in position_bits.
+  llvm::Value *emit_position(const AxisMap &axis, const Assignment &assignment, std::int64_t ahead);
+  llvm::Value *emit_extent(const AxisMap &axis);
   bool is_below(const AxisMap &axis, const Assignment &assignment, std::int64_t count) const;
   llvm::Value *emit_below(const AxisMap &axis, const Assignment &assignment, std::int64_t count);
   llvm::Value *emit_above(const AxisMap &axis, const Assignment &assignment);
@@ -166,8 +169,6 @@ class Emitter {
   void emit_load(const Stmt &stmt);
   void emit_store(const Stmt &stmt);
   std::vector<Group> group_access(const Access &access, const std::vector<DimId> &dims);
-  std::uint32_t vector_axis(const Index &placed, int vector,
-                            const std::vector<std::uint32_t> &axes) const;
   void emit_group_validity(Group &group, std::uint32_t axis);
   llvm::Value *emit_replica_guard(const std::vector<std::uint32_t> &axes);
   llvm::Value *emit_first(const Digit &digit);
@@ -287,7 +288,7 @@ class Emitter {
   const Target &target_;
   llvm::Module &module_;
   MachineMap map_;
-  Fills fills_;
+  InvalidValues invalid_;
   Builder b_;
   Ops ops_;
   llvm::Function *function_ = nullptr;

@@ -151,6 +151,8 @@ class Printer {
     append(out_, "{}{} {}", suffix_of(s.cache), s.bulk ? ".bulk" : "", element(s));
     if (s.kind == StmtKind::Store) append(out_, ", {}", values(s.operands));
     if (s.guard != kNone) append(out_, " if {}", value(s.guard));
+    if (s.fill != 0)
+      append(out_, " fill {}", fuse::to_string(Literal{k_.buffers[s.buffer].dtype, s.fill}));
   }
 
   std::string result_type(const Stmt &s) const {
@@ -167,7 +169,7 @@ class Printer {
       case StmtKind::Constant:
         append(out_, "const {} : {}", fuse::to_string(s.literal), result_type(s));
         break;
-      case StmtKind::Position: append(out_, "index {} : {}", index(s.index), result_type(s)); break;
+      case StmtKind::Index: append(out_, "index {} : {}", index(s.index), result_type(s)); break;
       case StmtKind::Compute:
         append(out_, "{} {} : {}{}", info(s.op).text, values(s.operands), result_type(s),
                s.approximate ? " approx" : "");

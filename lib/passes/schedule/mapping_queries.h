@@ -49,7 +49,6 @@ class MappingQueries {
 
   /// Slots of a thread, a power of two, at which compilers still take linear time for the body.
   std::int64_t max_slots() const {
-    constexpr std::int64_t kMaxStatements = 4096;
     std::int64_t slots =
         std::max<std::int64_t>(1, kMaxStatements / std::max<std::int64_t>(1, p_.statements));
     return pow2_at_least(slots + 1) / 2;
