@@ -65,6 +65,9 @@ void Emitter::declare() {
     argument->setName(buffer.name);
     buffers_.push_back(argument);
     if (buffer.role == BufferRole::Scalar) continue;
+    if (buffer.alignment > 0)
+      argument->addAttr(llvm::Attribute::getWithAlignment(
+          module_.getContext(), llvm::Align(static_cast<std::uint64_t>(buffer.alignment))));
     if (!buffer.coherent) argument->addAttr(llvm::Attribute::NoAlias);
     if (buffer.role == BufferRole::Input) argument->addAttr(llvm::Attribute::ReadOnly);
   }

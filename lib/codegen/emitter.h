@@ -99,6 +99,14 @@ class Emitter {
     std::uint32_t axis = kNone;      // the vector's, if `whole` is not null
   };
 
+  /// A group as a load sees it.
+  struct LoadGroup {
+    llvm::Value *pointer;
+    llvm::Value *touches;    // some element takes part
+    llvm::Value *is_inside;  // the buffer holds what the access reads; null: it does
+    llvm::Value *complete;   // what the access reads is all that is wanted; null: it is
+  };
+
   /// Elements first .. last of a vector are valid; in 32 bits, none if last < first.
   struct Span {
     llvm::Value *first, *last;
@@ -179,9 +187,16 @@ class Emitter {
   Span emit_span(const Group &group);
   llvm::Constant *fill_of(const Stmt &load, int count);
   Values load_groups(const Stmt &stmt, const std::vector<Group> &groups);
-  llvm::Value *load_group(const Stmt &stmt, const Group &group, llvm::Value *pointer);
+  LoadGroup load_group(const Stmt &stmt, const Group &group);
+  llvm::Value *emit_touches(const Group &group);
+  llvm::Value *emit_inside(const Buffer &buffer, const Group &group);
+  llvm::Value *mend_edge(const Stmt &stmt, const Group &group, const LoadGroup &load,
+                         llvm::Value *loaded);
+  llvm::Value *mask_edge(const Stmt &stmt, const Span &span, llvm::Value *loaded);
+  llvm::Value *in_span(const Span &span, std::size_t i);
   Values scalar_slots(const Stmt &stmt);
-  llvm::Value *load_edge(const Stmt &stmt, const Group &group, llvm::Value *pointer);
+  llvm::Value *load_edge(const Stmt &stmt, const Group &group, const Span &span,
+                         llvm::Value *pointer);
   void store_group(const Stmt &stmt, const Group &group, llvm::Value *pointer,
                    const Values &elements);
 
@@ -190,6 +205,8 @@ class Emitter {
   llvm::Value *read_vector(llvm::Value *pointer, llvm::Type *element, int count);
   void write_vector(llvm::Value *pointer, const Values &elements);
   llvm::Value *load_vector(const Stmt &stmt, llvm::Value *pointer, int count);
+  llvm::Value *load_unaligned(const Stmt &stmt, llvm::Value *pointer);
+  llvm::Value *emit_window_inside(const Stmt &stmt, llvm::Value *pointer);
   void store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements);
 
   // emit_pipe.cpp: bulk loads ahead of their iteration.

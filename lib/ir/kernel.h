@@ -85,10 +85,11 @@ enum class BufferRole : std::uint8_t { Input, Output, Workspace, Scalar };
 struct Buffer {
   std::string name;
   DType dtype = DType::F32;
-  std::vector<Index> shape;  // of the memory spanned; its product bounds every offset
+  std::vector<Index> shape;  // all of it may be read; its product bounds every offset
   BufferRole role = BufferRole::Input;
   int alignment = 0;      // bytes that the address of element 0 is known to divide; 0: element
   bool coherent = false;  // other blocks write it while the kernel runs: no read-only path
+  bool strided = false;   // elements lie apart: the shape bounds no offset
 };
 
 /// Cache policy of an access.
@@ -125,6 +126,7 @@ struct Stmt {
   bool partition = false;  // For: iterations that are valid as a whole run without tests
   int pipe = 0;            // For: iterations whose bulk loads are under way at once; 0: none
   bool bulk = false;       // Load: comes through the pipe of the loop
+  bool unaligned = false;  // Load: its vectors start at any element
   int vector = 1;          // Load, Store, Move (writing): elements per access along vec
   int read_vector = 1;     // Move (reading)
   std::vector<ValueId> results;

@@ -125,6 +125,10 @@ void KernelParser::parse_access(Stmt &s, const Token &word, const std::vector<st
     s.bulk = true;
     ++i;
   }
+  if (i < parts.size() && parts[i] == "unaligned") {
+    s.unaligned = true;
+    ++i;
+  }
   if (i < parts.size()) lexer_.error(word, "'" + parts[i] + "' is no cache policy");
   s.buffer = parse_buffer();
   s.index = parse_bracketed();

@@ -79,6 +79,7 @@ class Printer {
                        list(b.shape, [&](const Index &e) { return index(e); }) + "]";
     if (b.alignment != 0) append(text, " align {}", b.alignment);
     if (b.coherent) text += " coherent";
+    if (b.strided) text += " strided";
     if (b.role == BufferRole::Scalar) text += " scalar";
     return text;
   }
@@ -148,7 +149,8 @@ class Printer {
   void print_access(const Stmt &s) {
     out_ += s.kind == StmtKind::Load ? "load" : "store";
     if (s.vector != 1) append(out_, ".{}", s.vector);
-    append(out_, "{}{} {}", suffix_of(s.cache), s.bulk ? ".bulk" : "", element(s));
+    append(out_, "{}{}{} {}", suffix_of(s.cache), s.bulk ? ".bulk" : "",
+           s.unaligned ? ".unaligned" : "", element(s));
     if (s.kind == StmtKind::Store) append(out_, ", {}", values(s.operands));
     if (s.guard != kNone) append(out_, " if {}", value(s.guard));
     if (s.fill != 0)

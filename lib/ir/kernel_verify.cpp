@@ -38,7 +38,9 @@
 //  27  only `online` has terms, where it is complete at once
 //  28  what a last_block reads is stored by blocks at every position of the grid digits that its
 //      counter tells apart
-//  29  statements, counted once for each slot, are at most 4 times what planning aims at
+//  29  unaligned accesses are loads of 8 or 16 bytes with no cache policy, of buffers that are
+//      neither coherent nor strided
+//  30  statements, counted once for each slot, are at most 4 times what planning aims at
 #include "ir/kernel_verify.h"
 #include "ir/op.h"
 
@@ -259,8 +261,20 @@ class Verifier {
     verify_vector(k_, map_, {s.index, dependence(k_, s), layout_, s.vector, b.dtype}, place());
     check(s.fill == 0 || has_fill(k_, s),
           "a load with a guard, in bulk or of a scalar has no fill");
+    if (s.unaligned) verify_unaligned(s, b);
     check(!s.bulk || in_pipe_, "a bulk load stands in a loop with a pipe");
     if (s.bulk) verify_bulk_load(k_, map_, layout_, s, place());
+  }
+
+  void verify_unaligned(const Stmt &s, const Buffer &b) const {
+    std::size_t bytes = size_of(b.dtype) * static_cast<std::size_t>(s.vector);
+    check(s.kind == StmtKind::Load && !s.bulk && s.cache == Cache::Default,
+          "only loads without a cache policy are unaligned");
+    check(s.vector > 1 && (bytes == 8 || bytes == 16),
+          "an unaligned load is a vector of 8 or 16 bytes, not {} of {}", s.vector,
+          to_string(b.dtype));
+    check(!b.coherent && !b.strided, "%{} is read around an unaligned vector, so it may be {}",
+          b.name, "neither coherent nor strided");
   }
 
   void verify_fold(const Stmt &s) const {

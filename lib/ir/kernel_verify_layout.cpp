@@ -85,8 +85,8 @@ class LayoutVerifier {
       std::string place = "buffer " + b.name;
       require(rank(b.role) >= last, k_, place, "inputs, outputs, workspace is the order");
       last = rank(b.role);
-      require(b.role != BufferRole::Scalar || (b.shape.empty() && !b.coherent), k_, place,
-              "a scalar has rank 0 and is not coherent");
+      require(b.role != BufferRole::Scalar || (b.shape.empty() && !b.coherent && !b.strided), k_,
+              place, "a scalar has rank 0 and is neither coherent nor strided");
       require(b.alignment == 0 || (is_power_of_two(b.alignment) &&
                                    b.alignment >= static_cast<int>(size_of(b.dtype))),
               k_, place, "alignment {} is no power of two of at least an element", b.alignment);

@@ -52,7 +52,8 @@ std::vector<Interpreter::Active> Interpreter::active_elements(
   return active;
 }
 
-/// All elements take part; then they lie side by side from a boundary of the vector's size.
+/// All elements take part; then they lie side by side, from a boundary of the vector's size unless
+/// the access is unaligned.
 bool Interpreter::is_whole(const Stmt &s, const ThreadId &id, const Vector &v,
                            const std::vector<Active> &active, std::int64_t phase) const {
   if (v.width == 1 || active.size() != static_cast<std::size_t>(v.width)) return false;
@@ -61,7 +62,7 @@ bool Interpreter::is_whole(const Stmt &s, const ThreadId &id, const Vector &v,
       error(s, id,
             "offsets " + std::to_string(active[0].offset) + " and " + std::to_string(a.offset) +
                 " of a vector are not consecutive");
-  if ((phase + active[0].offset) % v.width != 0)
+  if (!s.unaligned && (phase + active[0].offset) % v.width != 0)
     error(s, id,
           "a vector of " + std::to_string(v.width) + " at offset " +
               std::to_string(active[0].offset) + " is not aligned");
