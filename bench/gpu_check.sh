@@ -57,7 +57,7 @@ sizes_of() {
 }
 
 # Graphs that fuse-opt reads and can run by itself: files that show errors are none of them,
-# opaque operations need a caller that runs them, and golden tests say whether they can be judged.
+# extern operations need a caller that runs them, and golden tests say whether they can be judged.
 programs() {
   local file
   find tests examples bench/suite -name '*.fuse' 2>/dev/null | sort | while read -r file; do

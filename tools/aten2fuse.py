@@ -60,8 +60,8 @@ def choose(graphs, options):
     return [known[i] for i in options.graph] or graphs
 
 
-def print_report(opaque):
-    for (op, reason), count in sorted(opaque.items(), key=lambda item: (-item[1], item[0])):
+def print_report(extern):
+    for (op, reason), count in sorted(extern.items(), key=lambda item: (-item[1], item[0])):
         print(f"{count:6}  {op:50} {reason}")
 
 
@@ -75,20 +75,20 @@ def main():
         for g in graphs:
             print(f"{g['id']:28} {g['kind']}  {len(g['nodes'])} nodes")
         return
-    opaque = collections.Counter()
+    extern = collections.Counter()
     for graph in choose(graphs, options):
         try:
             program = translate(graph)
         except ImportFailure as error:
             fail(f"{graph['id']}: {error}")
-        opaque.update(program.opaque)
+        extern.update(program.extern)
         if options.out:
             options.out.mkdir(parents=True, exist_ok=True)
             (options.out / f"{graph['id']}.fuse").write_text(program.text())
         elif not options.report:
             print(program.text(), end="")
     if options.report:
-        print_report(opaque)
+        print_report(extern)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,8 @@ FUSE_API Value softmax(Operand x, int axis = -1);
 FUSE_API Value log_softmax(Operand x, int axis = -1);
 
 /// Loss of each row: -log_softmax(logits) at the target. f32[B, 50257] and i64[B] give f32[B].
-/// Rows with a negative target give 0. Text: `cross_entropy %logits, %target axis=1`.
+/// Rows with a negative target give 0, those with a target beyond the columns NaN.
+/// Text: `cross_entropy %logits, %target axis=1`.
 FUSE_API Value cross_entropy(Operand logits, Value target, int axis = -1);
 
 /// x over its Euclidean norm along an axis, or over eps where that is larger.

@@ -19,11 +19,10 @@ std::vector<DimId> merge(std::vector<DimId> a, const std::vector<DimId> &b) {
   return a;
 }
 
-/// End of the run of groups under one condition.
-template <class Groups>
-std::size_t end_of_run(const Groups &groups, std::size_t begin) {
+/// End of the run of accesses under one condition.
+std::size_t end_of_run(const Values &conditions, std::size_t begin) {
   std::size_t end = begin + 1;
-  while (end < groups.size() && groups[end].uniform == groups[begin].uniform) ++end;
+  while (end < conditions.size() && conditions[end] == conditions[begin]) ++end;
   return end;
 }
 
@@ -34,23 +33,6 @@ llvm::Value *Emitter::conjunction(llvm::Value *a, llvm::Value *b) {
   auto [it, is_new] = scopes_.back().conjunctions.try_emplace({a, b}, nullptr);
   if (is_new) it->second = b_.CreateAnd(a, b);
   return it->second;
-}
-
-/// The axis along whose vec digit the placed index advances by one element. Inside a division or
-/// remainder that cannot be seen: then it is the only axis with such a digit.
-std::uint32_t Emitter::vector_axis(const Index &placed, int vector,
-                                   const std::vector<std::uint32_t> &axes) const {
-  std::vector<std::uint32_t> candidates;
-  for (std::uint32_t a : axes) {
-    const AxisMap &axis = map_.axis(layout_, a);
-    if (axis.vec == kNone || axis.vec_extent % vector != 0) continue;
-    std::optional<Index> factor = placed.coefficient_of(axis.vec);
-    if (factor && factor->is_constant(1)) return a;
-    if (!factor) candidates.push_back(a);
-  }
-  FUSE_CHECK(candidates.size() == 1, "kernel {}: an access of {} elements that are not consecutive",
-             kernel_.name, vector);
-  return candidates[0];
 }
 
 void Emitter::emit_group_validity(Group &group, std::uint32_t axis) {
@@ -71,7 +53,8 @@ std::vector<Emitter::Group> Emitter::group_access(const Access &access,
   SlotSpace space = slots_of(dims);
   Index placed = map_.place(access.index, layout_);
   DimId vec = kNone;
-  if (access.vector > 1) vec = map_.axis(layout_, vector_axis(placed, access.vector, axes)).vec;
+  if (access.vector > 1)
+    vec = map_.axis(layout_, map_.vector_axis(layout_, access.index, access.vector, dims)).vec;
   std::vector<Group> groups;
   for (std::size_t s = 0; s < space.size(); ++s) {
     Group group;
@@ -96,8 +79,6 @@ void Emitter::emit_load(const Stmt &stmt) {
   SlotSpace space = slots_of(result);
   std::vector<Group> groups =
       group_access({stmt.index, stmt.vector, stmt.guard}, kernel_.values[result].dims);
-  // Vectors that need no edge first: nothing waits before they are all in flight.
-  std::stable_partition(groups.begin(), groups.end(), [](const Group &g) { return !g.whole; });
   Values slots(space.size());
   Values loaded = load_groups(stmt, groups);
   // Words stay packed until all loads are in flight: to take them apart is to wait for them.
@@ -112,23 +93,109 @@ void Emitter::emit_load(const Stmt &stmt) {
   define(result, std::move(slots));
 }
 
-/// What each group loads, as one vector; neighbours under one condition share a branch.
+/// What each group loads, as one vector; neighbours under one condition share a branch. Edges are
+/// mended behind all loads: to look at one element is to wait for it.
 Values Emitter::load_groups(const Stmt &stmt, const std::vector<Group> &groups) {
-  Values pointers, loaded;
-  for (const Group &group : groups) pointers.push_back(address(stmt.buffer, group.offset));
-  for (std::size_t begin = 0, end; begin < groups.size(); begin = end) {
-    end = end_of_run(groups, begin);
+  std::vector<LoadGroup> loads;
+  Values conditions, loaded;
+  for (const Group &group : groups) {
+    loads.push_back(load_group(stmt, group));
+    conditions.push_back(conjunction(loads.back().touches, loads.back().is_inside));
+  }
+  for (std::size_t begin = 0, end; begin < loads.size(); begin = end) {
+    end = end_of_run(conditions, begin);
     llvm::BasicBlock *before = b_.GetInsertBlock(), *inside = nullptr;
-    emit_if(b_, groups[begin].uniform, [&] {
+    emit_if(b_, conditions[begin], [&] {
       for (std::size_t g = begin; g < end; ++g)
-        loaded.push_back(load_group(stmt, groups[g], pointers[g]));
+        loaded.push_back(stmt.unaligned ? load_unaligned(stmt, loads[g].pointer)
+                                        : load_vector(stmt, loads[g].pointer, groups[g].size));
       inside = b_.GetInsertBlock();
     });
     for (std::size_t g = begin; g < end; ++g)
-      if (groups[g].uniform)
+      if (conditions[begin])
         loaded[g] = emit_or(b_, loaded[g], inside, fill_of(stmt, groups[g].size), before);
   }
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    if (loads[g].complete) loaded[g] = mend_edge(stmt, groups[g], loads[g], loaded[g]);
   return loaded;
+}
+
+/// A vector that is valid in part is loaded whole where the buffer holds all of it.
+Emitter::LoadGroup Emitter::load_group(const Stmt &stmt, const Group &group) {
+  const Buffer &buffer = kernel_.buffers[stmt.buffer];
+  llvm::Value *pointer = address(stmt.buffer, group.offset), *touches = group.uniform;
+  if (group.whole) touches = conjunction(touches, emit_touches(group));
+  if (stmt.unaligned) {
+    llvm::Value *is_inside = emit_window_inside(stmt, pointer);
+    return {pointer, touches, is_inside, conjunction(group.whole, is_inside)};
+  }
+  if (!group.whole) return {pointer, touches, nullptr, nullptr};
+  bool reads_around = !buffer.strided && !buffer.coherent;
+  return {pointer, touches, reads_around ? emit_inside(buffer, group) : group.whole, group.whole};
+}
+
+/// Whether any element of the vector is valid: start + size - 1 in [0, extent + size - 1).
+llvm::Value *Emitter::emit_touches(const Group &group) {
+  const AxisMap &axis = map_.axis(layout_, group.axis);
+  llvm::Value *last = emit_position(axis, group.first, group.size - 1);
+  llvm::Value *ahead = llvm::ConstantInt::getSigned(last->getType(), group.size - 1);
+  return b_.CreateICmpULT(last, b_.CreateAdd(emit_extent(axis), ahead));
+}
+
+/// Whether the buffer holds all elements of the vector.
+llvm::Value *Emitter::emit_inside(const Buffer &buffer, const Group &group) {
+  Index elements = 1;
+  for (const Index &extent : buffer.shape) elements = elements * extent;
+  llvm::Value *first = materialize(group.offset, bits_);
+  llvm::Value *end =
+      b_.CreateAdd(first, llvm::ConstantInt::getSigned(first->getType(), group.size));
+  llvm::Value *size = materialize(emit_offset(elements, {}, bits_), bits_);
+  return b_.CreateAnd(b_.CreateICmpSGE(first, b_.getIntN(bits_, 0)), b_.CreateICmpSLE(end, size));
+}
+
+/// Invalid elements of an edge give the fill.
+llvm::Value *Emitter::mend_edge(const Stmt &stmt, const Group &group, const LoadGroup &load,
+                                llvm::Value *loaded) {
+  llvm::BasicBlock *before = b_.GetInsertBlock(), *inside = nullptr;
+  llvm::Value *mended = nullptr;
+  emit_if(b_, conjunction(load.touches, b_.CreateNot(load.complete)), [&] {
+    scopes_.emplace_back();
+    Span span = emit_span(group);
+    llvm::Value *masked = nullptr, *by_element = nullptr;
+    llvm::BasicBlock *mask = nullptr, *elements = nullptr;
+    emit_if_else(
+        b_, load.is_inside,
+        [&] {
+          masked = mask_edge(stmt, span, loaded);
+          mask = b_.GetInsertBlock();
+        },
+        [&] {
+          by_element = load_edge(stmt, group, span, load.pointer);
+          elements = b_.GetInsertBlock();
+        });
+    llvm::PHINode *phi = b_.CreatePHI(loaded->getType(), 2);
+    phi->addIncoming(masked, mask);
+    phi->addIncoming(by_element, elements);
+    scopes_.pop_back();
+    mended = phi;
+    inside = b_.GetInsertBlock();
+  });
+  llvm::PHINode *phi = b_.CreatePHI(loaded->getType(), 2);
+  phi->addIncoming(mended, inside);
+  phi->addIncoming(loaded, before);
+  return phi;
+}
+
+llvm::Value *Emitter::mask_edge(const Stmt &stmt, const Span &span, llvm::Value *loaded) {
+  Values elements = split_vector(b_, loaded);
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    elements[i] = b_.CreateSelect(in_span(span, i), elements[i], fill_of(stmt, 1));
+  return join_vector(b_, elements);
+}
+
+llvm::Value *Emitter::in_span(const Span &span, std::size_t i) {
+  llvm::Value *n = b_.getInt32(static_cast<std::uint32_t>(i));
+  return b_.CreateAnd(b_.CreateICmpSGE(n, span.first), b_.CreateICmpSLE(n, span.last));
 }
 
 /// The value of a scalar parameter in every slot; 0 where the guard is false.
@@ -155,34 +222,15 @@ llvm::Value *emit_or(Builder &b, llvm::Value *value, llvm::BasicBlock *from,
 /// What a load of so many elements gives where it reads nothing.
 llvm::Constant *Emitter::fill_of(const Stmt &load, int count) {
   DType dtype = kernel_.buffers[load.buffer].dtype;
-  llvm::Constant *fill = is_bool(dtype) ? b_.getInt8(0) : constant_of(dtype, fills_.of(load));
+  llvm::Constant *fill = is_bool(dtype) ? b_.getInt8(0) : constant_of(dtype, load.fill);
   if (count == 1) return fill;
   return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(count)),
                                         fill);
 }
 
-llvm::Value *Emitter::load_group(const Stmt &stmt, const Group &group, llvm::Value *pointer) {
-  if (!group.whole) return load_vector(stmt, pointer, group.size);
-  llvm::Value *fast = nullptr, *slow = nullptr;
-  llvm::BasicBlock *whole = nullptr, *edge = nullptr;
-  emit_if_else(
-      b_, group.whole,
-      [&] {
-        fast = load_vector(stmt, pointer, group.size);
-        whole = b_.GetInsertBlock();
-      },
-      [&] {
-        slow = load_edge(stmt, group, pointer);
-        edge = b_.GetInsertBlock();
-      });
-  llvm::PHINode *phi = b_.CreatePHI(fast->getType(), 2);
-  phi->addIncoming(fast, whole);
-  phi->addIncoming(slow, edge);
-  return phi;
-}
-
 /// first = clamp(-position, 0, size), last = clamp(extent - 1 - position, -1, size - 1).
 Emitter::Span Emitter::emit_span(const Group &group) {
+  if (!group.whole) return {b_.getInt32(0), b_.getInt32(static_cast<unsigned>(group.size - 1))};
   const AxisMap &axis = map_.axis(layout_, group.axis);
   unsigned bits = position_bits(axis);
   auto number = [&](std::int64_t n) { return llvm::ConstantInt::getSigned(b_.getIntNTy(bits), n); };
@@ -191,39 +239,24 @@ Emitter::Span Emitter::emit_span(const Group &group) {
     x = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, number(hi));
     return b_.CreateTrunc(x, b_.getInt32Ty());
   };
-  llvm::Value *position = materialize(emit_offset(axis.position, group.first, bits), bits);
-  llvm::Value *extent = materialize(emit_offset(axis.extent, {}, bits), bits);
-  llvm::Value *last = b_.CreateSub(b_.CreateSub(extent, number(1)), position);
+  llvm::Value *position = emit_position(axis, group.first, 0);
+  llvm::Value *last = b_.CreateSub(b_.CreateSub(emit_extent(axis), number(1)), position);
   return {clamp(b_.CreateNeg(position), 0, group.size), clamp(last, -1, group.size - 1)};
 }
 
 /// Elements of a vector that is valid in part. Invalid ones load the nearest valid one and drop it:
 /// without a branch for each, all loads are in flight at once.
-llvm::Value *Emitter::load_edge(const Stmt &stmt, const Group &group, llvm::Value *pointer) {
-  scopes_.emplace_back();
+llvm::Value *Emitter::load_edge(const Stmt &stmt, const Group &group, const Span &span,
+                                llvm::Value *pointer) {
   llvm::Type *element = memory_type_of(kernel_.buffers[stmt.buffer].dtype, module_.getContext());
-  Span span = emit_span(group);
-  llvm::BasicBlock *before = b_.GetInsertBlock(), *inside = nullptr;
-  llvm::Value *joined = nullptr;
-  emit_if(b_, b_.CreateICmpSLE(span.first, span.last), [&] {
-    Values nearest, values;
-    for (int i = 0; i < group.size; ++i) {
-      llvm::Value *at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.getInt32(i), span.first);
-      at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, span.last);
-      llvm::Value *offset = b_.CreateSExt(at, b_.getInt64Ty());
-      values.push_back(load_vector(stmt, b_.CreateGEP(element, pointer, offset), 1));
-      nearest.push_back(at);
-    }
-    for (int i = 0; i < group.size; ++i) {
-      auto n = static_cast<std::size_t>(i);
-      llvm::Value *valid = b_.CreateICmpEQ(nearest[n], b_.getInt32(static_cast<unsigned>(i)));
-      values[n] = b_.CreateSelect(valid, values[n], fill_of(stmt, 1));
-    }
-    joined = join_vector(b_, values);
-    inside = b_.GetInsertBlock();
-  });
-  scopes_.pop_back();
-  return emit_or(b_, joined, inside, fill_of(stmt, group.size), before);
+  Values values;
+  for (int i = 0; i < group.size; ++i) {
+    llvm::Value *at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.getInt32(i), span.first);
+    at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, span.last);
+    llvm::Value *offset = b_.CreateSExt(at, b_.getInt64Ty());
+    values.push_back(load_vector(stmt, b_.CreateGEP(element, pointer, offset), 1));
+  }
+  return mask_edge(stmt, span, join_vector(b_, values));
 }
 
 void Emitter::emit_store(const Stmt &stmt) {
@@ -235,10 +268,10 @@ void Emitter::emit_store(const Stmt &stmt) {
   if (layout_ != kNone) axes = axes_of(kernel_.layouts[layout_], dims);
   llvm::Value *first = emit_replica_guard(axes);
   bool is_boolean = is_bool(kernel_.buffers[stmt.buffer].dtype);
-  Values pointers;
+  Values pointers, conditions;
   std::vector<Values> elements(groups.size());
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    groups[g].uniform = conjunction(first, groups[g].uniform);
+    conditions.push_back(conjunction(first, groups[g].uniform));
     pointers.push_back(address(stmt.buffer, groups[g].offset));
     for (int i = 0; i < groups[g].size; ++i) {
       llvm::Value *value = value_at(stmt.operands[0], advance(groups[g].first, groups[g].vec, i));
@@ -246,8 +279,8 @@ void Emitter::emit_store(const Stmt &stmt) {
     }
   }
   for (std::size_t begin = 0, end; begin < groups.size(); begin = end) {
-    end = end_of_run(groups, begin);
-    emit_if(b_, groups[begin].uniform, [&] {
+    end = end_of_run(conditions, begin);
+    emit_if(b_, conditions[begin], [&] {
       for (std::size_t g = begin; g < end; ++g)
         store_group(stmt, groups[g], pointers[g], elements[g]);
     });
@@ -272,10 +305,8 @@ void Emitter::emit_whole_or_edge(const Group &group, const std::function<void()>
     scopes_.emplace_back();
     Span span = emit_span(group);
     for (int i = 0; i < group.size; ++i) {
-      llvm::Value *n = b_.getInt32(static_cast<unsigned>(i));
-      llvm::Value *valid =
-          b_.CreateAnd(b_.CreateICmpSGE(n, span.first), b_.CreateICmpSLE(n, span.last));
-      emit_if(b_, valid, [&] { one(static_cast<std::size_t>(i)); });
+      auto n = static_cast<std::size_t>(i);
+      emit_if(b_, in_span(span, n), [&] { one(n); });
     }
     scopes_.pop_back();
   });

@@ -51,7 +51,8 @@ std::vector<std::int64_t> numbers(const std::vector<Part> &parts) {
 /// So many that a thread should not hold the states of all at once, and as lanes number them.
 bool are_many(const std::vector<Part> &warps) {
   return warps.size() == 1 && warps[0].extent > static_cast<std::int64_t>(kFoldGroup) &&
-         warps[0].extent <= kWarp && std::has_single_bit(static_cast<std::uint64_t>(warps[0].extent));
+         warps[0].extent <= kWarp &&
+         std::has_single_bit(static_cast<std::uint64_t>(warps[0].extent));
 }
 
 /// The id with its digits in the parts set to 0: the first of the group.
@@ -71,8 +72,7 @@ llvm::Value *emit_group_start(Builder &b, llvm::Value *id, const std::vector<Par
 }  // namespace
 
 void Emitter::combine_threads(const std::vector<std::shared_ptr<Reduction>> &reductions) {
-  for (const auto &reduction : reductions)
-    combine_lanes(*reduction, lane_bits(reduction->threads));
+  for (const auto &reduction : reductions) combine_lanes(*reduction, lane_bits(reduction->threads));
   combine_warps(reductions);
   combine_cluster(reductions);
   for (const auto &reduction : reductions)

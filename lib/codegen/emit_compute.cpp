@@ -2,7 +2,7 @@
 //
 // A thread may hold many slots. Statement by statement, a chain would hold all of them at each of
 // its steps; so a run of statements is emitted for a few slots at a time, down to the reductions
-// that fold them.
+// that fold them. As many as these fold first (kFoldGroup): the order of reductions has decided.
 #include "codegen/emitter.h"
 #include "codegen/hooks.h"
 
@@ -18,7 +18,7 @@ bool belongs_to_run(const Stmt &stmt) {
 }
 
 bool is_per_slot(const Stmt &stmt) {
-  return stmt.kind == StmtKind::Position || stmt.kind == StmtKind::Compute ||
+  return stmt.kind == StmtKind::Index || stmt.kind == StmtKind::Compute ||
          stmt.kind == StmtKind::Keep;
 }
 
@@ -77,9 +77,9 @@ void Emitter::emit_run(std::span<const Stmt> run, std::span<const Stmt> reductio
 }
 
 void Emitter::emit_slots(const Stmt &stmt, std::span<const Assignment> slots, std::size_t first) {
-  Values values = stmt.kind == StmtKind::Position ? positions(stmt, slots)
-                  : stmt.kind == StmtKind::Keep   ? kept(stmt, slots)
-                                                  : computed(stmt, slots);
+  Values values = stmt.kind == StmtKind::Index  ? indices(stmt, slots)
+                  : stmt.kind == StmtKind::Keep ? kept(stmt, slots)
+                                                : computed(stmt, slots);
   Values &all = values_[stmt.results[0]];
   if (first == 0) all.assign(slots_of(stmt.results[0]).size(), nullptr);
   std::copy(values.begin(), values.end(), all.begin() + static_cast<std::ptrdiff_t>(first));
@@ -104,7 +104,7 @@ void Emitter::emit_constant(const Stmt &stmt) {
   define(stmt.results[0], {constant_of(stmt.literal.dtype, stmt.literal.bits)});
 }
 
-Values Emitter::positions(const Stmt &stmt, std::span<const Assignment> slots) {
+Values Emitter::indices(const Stmt &stmt, std::span<const Assignment> slots) {
   Index placed = map_.place(stmt.index, layout_);
   llvm::Type *type = type_of(kernel_.values[stmt.results[0]].dtype, module_.getContext());
   unsigned bits = type->getIntegerBitWidth() > 32 ? 64 : 32;

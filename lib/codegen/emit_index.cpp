@@ -214,9 +214,8 @@ llvm::Value *Emitter::emit_range_check(const AxisMap &axis, const Assignment &as
   if (above || count > 1 || is_below(axis, assignment, count))
     return conjunction(emit_above(axis, assignment), emit_below(axis, assignment, count));
   // One comparison without signs does for both ends.
-  unsigned bits = position_bits(axis);
-  llvm::Value *position = materialize(emit_offset(axis.position, assignment, bits), bits);
-  return b_.CreateICmpULT(position, materialize(emit_offset(axis.extent, {}, bits), bits));
+  llvm::Value *position = emit_position(axis, assignment, 0);
+  return b_.CreateICmpULT(position, emit_extent(axis));
 }
 
 /// The width in which positions on the axis, and a vector beyond, are compared.
@@ -228,23 +227,32 @@ unsigned Emitter::position_bits(const AxisMap &axis) const {
   return fits ? 32 : bits_;
 }
 
+llvm::Value *Emitter::emit_position(const AxisMap &axis, const Assignment &assignment,
+                                    std::int64_t ahead) {
+  unsigned bits = position_bits(axis);
+  Offset position = emit_offset(axis.position, assignment, bits);
+  position.constant += ahead;
+  return materialize(position, bits);
+}
+
+llvm::Value *Emitter::emit_extent(const AxisMap &axis) {
+  unsigned bits = position_bits(axis);
+  return materialize(emit_offset(axis.extent, {}, bits), bits);
+}
+
 /// Whether the position is at least 0; null: always.
 llvm::Value *Emitter::emit_above(const AxisMap &axis, const Assignment &assignment) {
   if (map_.is_nonnegative(map_.at(axis.position, assignment))) return nullptr;
-  unsigned bits = position_bits(axis);
-  llvm::Value *position = materialize(emit_offset(axis.position, assignment, bits), bits);
-  return b_.CreateICmpSGE(position, b_.getIntN(bits, 0));
+  llvm::Value *position = emit_position(axis, assignment, 0);
+  return b_.CreateICmpSGE(position, llvm::ConstantInt::get(position->getType(), 0));
 }
 
 /// Whether the position and the count - 1 after it are below the extent; null: always.
 llvm::Value *Emitter::emit_below(const AxisMap &axis, const Assignment &assignment,
                                  std::int64_t count) {
   if (is_below(axis, assignment, count)) return nullptr;
-  unsigned bits = position_bits(axis);
-  Offset last = emit_offset(axis.position, assignment, bits);
-  last.constant += count - 1;
-  return b_.CreateICmpSLT(materialize(last, bits),
-                          materialize(emit_offset(axis.extent, {}, bits), bits));
+  llvm::Value *last = emit_position(axis, assignment, count - 1);
+  return b_.CreateICmpSLT(last, emit_extent(axis));
 }
 
 bool Emitter::is_interior(std::uint32_t axis) const {

@@ -20,7 +20,7 @@ Emitter::Emitter(const Kernel &kernel, const Target &target, llvm::Module &modul
       target_(target),
       module_(module),
       map_(kernel),
-      fills_(kernel),
+      invalid_(kernel),
       b_(module.getContext()),
       ops_(b_, target),
       bits_(static_cast<unsigned>(kernel.index_bits)),
@@ -65,6 +65,9 @@ void Emitter::declare() {
     argument->setName(buffer.name);
     buffers_.push_back(argument);
     if (buffer.role == BufferRole::Scalar) continue;
+    if (buffer.alignment > 0)
+      argument->addAttr(llvm::Attribute::getWithAlignment(
+          module_.getContext(), llvm::Align(static_cast<std::uint64_t>(buffer.alignment))));
     if (!buffer.coherent) argument->addAttr(llvm::Attribute::NoAlias);
     if (buffer.role == BufferRole::Input) argument->addAttr(llvm::Attribute::ReadOnly);
   }
@@ -122,7 +125,7 @@ void Emitter::emit_body(const std::vector<Stmt> &body) {
 void Emitter::emit_stmt(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant: return emit_constant(stmt);
-    case StmtKind::Position:
+    case StmtKind::Index:
     case StmtKind::Compute:
     case StmtKind::Keep: return emit_all_slots(stmt);
     case StmtKind::Load: return emit_load(stmt);

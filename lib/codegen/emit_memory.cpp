@@ -114,6 +114,63 @@ llvm::Value *Emitter::load_vector(const Stmt &stmt, llvm::Value *pointer, int co
   return b_.CreateBitCast(load_words(b_, *hook, pointer, size / 4), type);
 }
 
+namespace {
+
+/// Words of a window of 2n, from word `start` on, n + 1 of them; start is below n, a power of two.
+Values words_from(Builder &b, Values words, std::size_t n, llvm::Value *start) {
+  for (std::size_t step = n / 2; step > 0; step /= 2) {
+    llvm::Value *bit = b.CreateAnd(start, static_cast<std::uint64_t>(step));
+    llvm::Value *moves = b.CreateIsNotNull(bit);
+    Values moved;
+    for (std::size_t i = 0; i < n + step; ++i)
+      moved.push_back(b.CreateSelect(moves, words[i + step], words[i]));
+    words = std::move(moved);
+  }
+  return words;
+}
+
+}  // namespace
+
+/// The two aligned accesses around the vector, shifted by bytes.
+llvm::Value *Emitter::load_unaligned(const Stmt &stmt, llvm::Value *pointer) {
+  DType dtype = kernel_.buffers[stmt.buffer].dtype;
+  std::size_t bytes = size_of(dtype) * static_cast<std::size_t>(stmt.vector), n = bytes / 4;
+  llvm::Value *address = b_.CreatePtrToInt(pointer, b_.getInt64Ty());
+  llvm::Value *ahead = b_.CreateAnd(address, bytes - 1);
+  llvm::Value *start = b_.CreateGEP(b_.getInt8Ty(), pointer, b_.CreateNeg(ahead));
+  Values words;
+  for (std::size_t half = 0; half < 2; ++half) {
+    llvm::Value *from = b_.CreateConstGEP1_64(b_.getInt8Ty(), start, half * bytes);
+    Values read = split_vector(b_, read_vector(from, b_.getInt32Ty(), static_cast<int>(n)));
+    words.insert(words.end(), read.begin(), read.end());
+  }
+  llvm::Value *shift = b_.CreateTrunc(ahead, b_.getInt32Ty());
+  words = words_from(b_, words, n, b_.CreateLShr(shift, 2));
+  llvm::Value *bits = b_.CreateShl(b_.CreateAnd(shift, 3), 3);
+  for (std::size_t i = 0; i < n && size_of(dtype) < 4; ++i)
+    words[i] = b_.CreateIntrinsic(llvm::Intrinsic::fshr, {b_.getInt32Ty()},
+                                  {words[i + 1], words[i], bits});
+  words.resize(n);
+  llvm::Type *element = memory_type_of(dtype, module_.getContext());
+  return b_.CreateBitCast(join_vector(b_, words),
+                          vector_of(element, static_cast<std::size_t>(stmt.vector)));
+}
+
+/// Whether the buffer holds both accesses around an unaligned vector.
+llvm::Value *Emitter::emit_window_inside(const Stmt &stmt, llvm::Value *pointer) {
+  const Buffer &buffer = kernel_.buffers[stmt.buffer];
+  std::uint64_t size = size_of(buffer.dtype),
+                bytes = size * static_cast<std::uint64_t>(stmt.vector);
+  llvm::Type *i64 = b_.getInt64Ty();
+  llvm::Value *begin = b_.CreatePtrToInt(buffers_[stmt.buffer], i64);
+  Index elements = static_cast<std::int64_t>(size);
+  for (const Index &extent : buffer.shape) elements = elements * extent;
+  llvm::Value *end = b_.CreateAdd(begin, materialize(emit_offset(elements, {}, 64), 64));
+  llvm::Value *from = b_.CreateAnd(b_.CreatePtrToInt(pointer, i64), ~(bytes - 1));
+  llvm::Value *to = b_.CreateAdd(from, b_.getInt64(2 * bytes));
+  return b_.CreateAnd(b_.CreateICmpUGE(from, begin), b_.CreateICmpULE(to, end));
+}
+
 void Emitter::store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements) {
   std::size_t size = elements.size() * size_of(kernel_.buffers[stmt.buffer].dtype);
   std::optional<Hook> hook = store_hook(stmt.cache, size);

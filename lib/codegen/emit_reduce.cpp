@@ -38,7 +38,7 @@ Element Emitter::gather_element(const Stmt &stmt, const Assignment &assignment,
     element.operands.push_back(ops_.cast(scalar, dtypes[i]));
   }
   for (std::uint32_t a : axes) {
-    if (stmt.kind == StmtKind::Reduce && fills_.is_neutral(stmt, a)) continue;
+    if (stmt.kind == StmtKind::Reduce && invalid_.is_neutral(stmt, a)) continue;
     Assignment start = assignment;
     const AxisMap &axis = map_.axis(layout_, a);
     if (is_uniform(axis, static_cast<int>(axis.vec_extent)))

@@ -5,14 +5,14 @@
 // where they dominate the rest of the scope, outside guarded branches, and remembered per scope.
 #pragma once
 
-#include "codegen/fill.h"
 #include "codegen/hooks.h"
 #include "codegen/llvm.h"
-#include "codegen/machine_map.h"
 #include "codegen/monoid.h"
 #include "codegen/ops.h"
 #include "codegen/state_array.h"
+#include "ir/invalid_values.h"
 #include "ir/kernel.h"
+#include "ir/machine_map.h"
 
 #include <fuse/target.h>
 
@@ -99,6 +99,14 @@ class Emitter {
     std::uint32_t axis = kNone;      // the vector's, if `whole` is not null
   };
 
+  /// A group as a load sees it.
+  struct LoadGroup {
+    llvm::Value *pointer;
+    llvm::Value *touches;    // some element takes part
+    llvm::Value *is_inside;  // the buffer holds what the access reads; null: it does
+    llvm::Value *complete;   // what the access reads is all that is wanted; null: it is
+  };
+
   /// Elements first .. last of a vector are valid; in 32 bits, none if last < first.
   struct Span {
     llvm::Value *first, *last;
@@ -129,7 +137,7 @@ class Emitter {
   void emit_slots(const Stmt &stmt, std::span<const Assignment> slots, std::size_t first);
   void emit_constant(const Stmt &stmt);
   llvm::Constant *constant_of(DType dtype, std::uint64_t bits);
-  Values positions(const Stmt &stmt, std::span<const Assignment> slots);
+  Values indices(const Stmt &stmt, std::span<const Assignment> slots);
   Values computed(const Stmt &stmt, std::span<const Assignment> slots);
   Values kept(const Stmt &stmt, std::span<const Assignment> slots);
   void keep_shared(DType dtype, Values &slots);
@@ -156,6 +164,9 @@ class Emitter {
   llvm::Value *emit_interior(const std::string &loop);
   bool is_interior(std::uint32_t axis) const;
   unsigned position_bits(const AxisMap &axis) const;
+  /// The position on the axis and so many beyond, and the axis's extent, in position_bits.
+  llvm::Value *emit_position(const AxisMap &axis, const Assignment &assignment, std::int64_t ahead);
+  llvm::Value *emit_extent(const AxisMap &axis);
   bool is_below(const AxisMap &axis, const Assignment &assignment, std::int64_t count) const;
   llvm::Value *emit_below(const AxisMap &axis, const Assignment &assignment, std::int64_t count);
   llvm::Value *emit_above(const AxisMap &axis, const Assignment &assignment);
@@ -166,8 +177,6 @@ class Emitter {
   void emit_load(const Stmt &stmt);
   void emit_store(const Stmt &stmt);
   std::vector<Group> group_access(const Access &access, const std::vector<DimId> &dims);
-  std::uint32_t vector_axis(const Index &placed, int vector,
-                            const std::vector<std::uint32_t> &axes) const;
   void emit_group_validity(Group &group, std::uint32_t axis);
   llvm::Value *emit_replica_guard(const std::vector<std::uint32_t> &axes);
   llvm::Value *emit_first(const Digit &digit);
@@ -178,9 +187,16 @@ class Emitter {
   Span emit_span(const Group &group);
   llvm::Constant *fill_of(const Stmt &load, int count);
   Values load_groups(const Stmt &stmt, const std::vector<Group> &groups);
-  llvm::Value *load_group(const Stmt &stmt, const Group &group, llvm::Value *pointer);
+  LoadGroup load_group(const Stmt &stmt, const Group &group);
+  llvm::Value *emit_touches(const Group &group);
+  llvm::Value *emit_inside(const Buffer &buffer, const Group &group);
+  llvm::Value *mend_edge(const Stmt &stmt, const Group &group, const LoadGroup &load,
+                         llvm::Value *loaded);
+  llvm::Value *mask_edge(const Stmt &stmt, const Span &span, llvm::Value *loaded);
+  llvm::Value *in_span(const Span &span, std::size_t i);
   Values scalar_slots(const Stmt &stmt);
-  llvm::Value *load_edge(const Stmt &stmt, const Group &group, llvm::Value *pointer);
+  llvm::Value *load_edge(const Stmt &stmt, const Group &group, const Span &span,
+                         llvm::Value *pointer);
   void store_group(const Stmt &stmt, const Group &group, llvm::Value *pointer,
                    const Values &elements);
 
@@ -189,6 +205,8 @@ class Emitter {
   llvm::Value *read_vector(llvm::Value *pointer, llvm::Type *element, int count);
   void write_vector(llvm::Value *pointer, const Values &elements);
   llvm::Value *load_vector(const Stmt &stmt, llvm::Value *pointer, int count);
+  llvm::Value *load_unaligned(const Stmt &stmt, llvm::Value *pointer);
+  llvm::Value *emit_window_inside(const Stmt &stmt, llvm::Value *pointer);
   void store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements);
 
   // emit_pipe.cpp: bulk loads ahead of their iteration.
@@ -287,7 +305,7 @@ class Emitter {
   const Target &target_;
   llvm::Module &module_;
   MachineMap map_;
-  Fills fills_;
+  InvalidValues invalid_;
   Builder b_;
   Ops ops_;
   llvm::Function *function_ = nullptr;

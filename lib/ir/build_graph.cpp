@@ -1,4 +1,4 @@
-// Inputs, outputs, symbols and opaque operations.
+// Inputs, outputs, symbols and extern operations.
 #include "ir/build.h"
 #include "ir/format.h"
 

@@ -123,7 +123,7 @@ Nodes build_statement(Arguments &a) {
     case OpKind::Convert: return {build_convert_text(a, *op)};
     case OpKind::View: return {build_view_text(a, *op)};
     case OpKind::Reduce: return {build_reduce_text(a, *op)};
-    case OpKind::Opaque: return build_extern_text(a);
+    case OpKind::Extern: return build_extern_text(a);
   }
   return {};
 }

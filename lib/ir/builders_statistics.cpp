@@ -5,6 +5,7 @@
 #include "ir/format.h"
 
 #include <algorithm>
+#include <cmath>
 
 FUSE_BEGIN_NAMESPACE
 
@@ -31,6 +32,14 @@ Value log_sum_exp(Value v, const Axes &axes, bool keep) {
 /// Integer type that holds the positions and the targets.
 DType position_type(DType target) {
   return size_of(target) < 4 || target == DType::I32 ? DType::I32 : DType::I64;
+}
+
+/// The last position on the axis, as a tensor of one element.
+Value last_position(Value v, DType index, int axis) {
+  Shape one(static_cast<std::size_t>(v.rank()), 1);
+  Dim extent = one[static_cast<std::size_t>(axis)] = v.shape()[axis];
+  Value positions = v.graph()->value(build_iota(*v.graph(), index, one, axis));
+  return slice(positions, axis, extent - 1, extent);
 }
 
 }  // namespace
@@ -75,12 +84,14 @@ Value cross_entropy(Operand logits, Value target, int axis) {
            type_string(*target.graph(), target.index()), type_string(*v.graph(), v.index()), at);
     DType index = position_type(target.dtype());
     Value column = v.graph()->value(build_iota(*v.graph(), index, v.shape(), at));
-    Value t = unsqueeze(cast(target, index), at);
+    Value t =
+        unsqueeze(target.dtype() == DType::U64 ? cast_sat(target, index) : cast(target, index), at);
     Value m = reduce_max(v, {at}, true);
     Value picked = sum(select(eq(column, t), v, 0.0), {at}, true);
     // log s + (m - x) and not (log s + m) - x: the difference of logits cancels exactly.
     Value loss = log(sum(exp(v - m), {at}, true)) + (m - picked);
-    return squeeze(select(t < 0, 0.0, loss), at);
+    Value beyond = t > last_position(v, index, at);
+    return squeeze(select(beyond, std::nan(""), select(t < 0, 0.0, loss)), at);
   });
 }
 

@@ -38,7 +38,7 @@ Expected exactly(const Tensor &tensor);
 /// The values rounded to the dtype.
 Tensor rounded(const Expected &expected);
 
-/// Runs an opaque operation: values and allowed errors of its results.
+/// Runs an extern operation: values and allowed errors of its results.
 using ExternFn =
     std::function<std::vector<Expected>(std::string_view name, std::span<const Expected> operands)>;
 
@@ -55,7 +55,7 @@ struct Evaluation {
 };
 
 /// Evaluates a graph on inputs in its argument order. Throws Error{InvalidArgument} where an input
-/// does not fit, a symbol has no value or an opaque op has no one to run it.
+/// does not fit, a symbol has no value or an extern op has no one to run it.
 Evaluation evaluate(const GraphData &graph, std::span<const Tensor> inputs,
                     const Bindings &symbols = {}, const EvaluateOptions &options = {});
 

@@ -2,7 +2,7 @@
 //
 // Nodes live in one vector and are named by their index; operands precede users, so every pass is
 // one forward loop. Nodes are immutable and interned by their bits (equal nodes are one node),
-// except inputs and opaque ones. Names, source lines and keep marks sit in side tables.
+// except inputs and extern ones. Names, source lines and keep marks sit in side tables.
 #pragma once
 
 #include "ir/literal.h"

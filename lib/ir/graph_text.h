@@ -1,7 +1,7 @@
 // A statement of graph text between syntax and meaning: what the parser read, and what an operation
 // may ask of it.
 //
-// parse_graph.cpp reads statements, build_statement.cpp makes primitive nodes of them and
+// graph_parse.cpp reads statements, build_statement.cpp makes primitive nodes of them and
 // text_builders.cpp calls the builders.
 #pragma once
 

@@ -130,22 +130,15 @@ std::optional<std::int64_t> constant_positions(const Axis &axis) {
   return positions;
 }
 
-std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width) {
-  std::uint32_t divided = kNone;
-  for (std::uint32_t a = 0; a < layout.axes.size(); ++a) {
-    if (vec_extent(layout.axes[a]) % width != 0) continue;
-    DimId last = layout.axes[a].dims.back();
-    std::optional<Index> step = offset.coefficient_of(last);
-    if (step && step->is_constant(1)) return a;
-    if (!step && divided == kNone) divided = a;
-  }
-  return divided;
+bool has_fill(const Kernel &kernel, const Stmt &load) {
+  return load.guard == kNone && !load.bulk &&
+         kernel.buffers[load.buffer].role != BufferRole::Scalar;
 }
 
 bool stays_in_thread(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant:
-    case StmtKind::Position:
+    case StmtKind::Index:
     case StmtKind::Compute:
     case StmtKind::Load:
     case StmtKind::Store:
@@ -158,30 +151,6 @@ bool stays_in_thread(const Stmt &stmt) {
     case StmtKind::LastBlock: return false;
   }
   return false;
-}
-
-bool is_uniform_in_block(const Layout &layout, const Index &index) {
-  std::vector<const Digit *> digits;
-  Ranges ranges;
-  ranges.extent = [&](DimId d) -> std::optional<Index> { return digits[d]->extent; };
-  auto place = [&](const Atom &a) -> std::optional<Index> {
-    if (a.kind != Atom::Kind::Dim) return std::nullopt;
-    const Axis &axis = layout.axes[axis_of(layout, a.id)];
-    Index position;
-    for (const Digit &d : axis.digits) {
-      position = position * d.extent + Index::dim(static_cast<DimId>(digits.size()));
-      digits.push_back(&d);
-    }
-    return position;
-  };
-  for (DimId d : index.dims()) {
-    const Axis &axis = layout.axes[axis_of(layout, d)];
-    if (axis.dims.size() > 1 || axis.align.buffer != kNone) return false;
-  }
-  std::vector<DimId> used = substitute(index, place, ranges).dims();
-  return std::all_of(used.begin(), used.end(), [&](DimId d) {
-    return digits[d]->kind == DigitKind::Grid || digits[d]->extent.is_constant(1);
-  });
 }
 
 const Digit *loop_digit(const Layout &layout, std::string_view name) {

@@ -8,7 +8,7 @@
 // column's weight) is the same for all positions of that axis and is held once.
 //
 // Validity. A position whose index on some axis is not in [0, extent) is invalid on that axis: no
-// load, no store, no contribution to a reduction over it. What a load gives there is not specified.
+// load, no store, no contribution to a reduction over it. What a load gives there is its fill.
 #pragma once
 
 #include "ir/domain.h"
@@ -85,10 +85,11 @@ enum class BufferRole : std::uint8_t { Input, Output, Workspace, Scalar };
 struct Buffer {
   std::string name;
   DType dtype = DType::F32;
-  std::vector<Index> shape;  // of the memory spanned; its product bounds every offset
+  std::vector<Index> shape;  // all of it may be read; its product bounds every offset
   BufferRole role = BufferRole::Input;
   int alignment = 0;      // bytes that the address of element 0 is known to divide; 0: element
   bool coherent = false;  // other blocks write it while the kernel runs: no read-only path
+  bool strided = false;   // elements lie apart: the shape bounds no offset
 };
 
 /// Cache policy of an access.
@@ -96,7 +97,7 @@ enum class Cache : std::uint8_t { Default, Streaming, EvictLast, NoAllocate };
 
 enum class StmtKind : std::uint8_t {
   Constant,   // %r = const literal
-  Position,   // %r = index [expr]                   an integer from dims, symbols and values
+  Index,      // %r = index [expr]                   an integer from dims, symbols and values
   Compute,    // %r = op %a, ..                      a row of ops.def, elementwise
   Load,       // %r = load %buffer[expr] (if %p)     0 where %p is false
   Store,      // store %buffer[expr] = %a (if %p)
@@ -125,14 +126,16 @@ struct Stmt {
   bool partition = false;  // For: iterations that are valid as a whole run without tests
   int pipe = 0;            // For: iterations whose bulk loads are under way at once; 0: none
   bool bulk = false;       // Load: comes through the pipe of the loop
+  bool unaligned = false;  // Load: its vectors start at any element
   int vector = 1;          // Load, Store, Move (writing): elements per access along vec
   int read_vector = 1;     // Move (reading)
   std::vector<ValueId> results;
   std::vector<ValueId> operands;
   ValueId guard = kNone;    // Load, Store: a bool value
+  std::uint64_t fill = 0;   // Load: bits that it gives at positions invalid on its result's axes
   Literal literal;          // Constant
   BufferId buffer = kNone;  // Load, Store, LastBlock (the counter)
-  Index index;              // Position, Load, Store, Move, LastBlock
+  Index index;              // Index, Load, Store, Move, LastBlock
   Index count;              // LastBlock: the number of blocks that arrive
   std::vector<DimId> axes;  // Reduce, Scan: dims folded
   LayoutId layout = kNone;  // In; Move: the layout of the result
@@ -185,6 +188,9 @@ std::int64_t vec_extent(const Axis &axis);
 /// Product of the extents of the axis's dims.
 Index axis_extent(const Kernel &kernel, const Axis &axis);
 
+/// Statements that one kernel shall unroll to, body x slots: LLVM and ptxas are superlinear beyond.
+inline constexpr std::int64_t kMaxStatements = 4096;
+
 inline constexpr int kMaxPipe = 16;  // stages
 
 /// Folds of more slots or states than this fold groups of as many first (docs/kernel.md, "Order").
@@ -206,14 +212,8 @@ Index grid_size(const Kernel &kernel);
 /// Symbols used anywhere, sorted: the size parameters of the kernel, after the buffers.
 std::vector<std::string> symbols_of(const Kernel &kernel);
 
-/// The axis along whose vec digit an access of `width` elements runs: `width` divides the digit,
-/// and the offset advances by 1 in the axis's last dim. An offset that divides that dim (a reshape)
-/// counts if no other axis qualifies: contiguity is then the scheduler's promise. kNone if none.
-std::uint32_t vector_axis(const Layout &layout, const Index &offset, int width);
-
-/// Shows that an index over dims of the layout has one value in a block: written over the digits of
-/// their axes, it uses those of the grid alone.
-bool is_uniform_in_block(const Layout &layout, const Index &index);
+/// Whether a load has a fill: it has no guard, is no bulk load and reads no scalar.
+bool has_fill(const Kernel &kernel, const Stmt &load);
 
 /// Whether the statement meets no other threads, but for a reduction that may end in its loop.
 bool stays_in_thread(const Stmt &stmt);

@@ -2,8 +2,9 @@
 //
 // It checks what no verifier can know before sizes are bound (every offset is inside its buffer,
 // vectors are contiguous and aligned, no two threads store different values to one element, no
-// thread reads what another writes, shared memory offsets do not collide), and it counts what the
-// machine would do for each access: sectors of memory and cycles of shared memory banks.
+// thread reads what another writes or what nobody stored, shared memory offsets do not collide, as
+// many blocks arrive at a last_block as it counts), and it counts what the machine would do for
+// each access: sectors of memory and cycles of shared memory banks.
 #pragma once
 
 #include "ir/kernel.h"

@@ -143,6 +143,7 @@ void KernelParser::parse_attributes(Buffer &b) {
   if (lexer_.accept("align"))
     b.alignment = static_cast<int>(lexer_.expect_integer("alignment", kMaxCount));
   b.coherent = lexer_.accept("coherent");
+  b.strided = lexer_.accept("strided");
   if (!lexer_.peek().is("scalar")) return;
   if (b.role != BufferRole::Input) lexer_.error(lexer_.peek(), "only an input can be a scalar");
   lexer_.next();

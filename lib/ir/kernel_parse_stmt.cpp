@@ -65,7 +65,7 @@ std::vector<DType> KernelParser::parse_operation(Stmt &s, const Token &word) {
   if (parts[0] == "load") return {parse_load(s, word, parts)};
   if (parts[0] == "move") return {parse_move(s, word, parts)};
   if (word.name == "const") return {parse_constant(s)};
-  if (word.name == "index") return {parse_position(s)};
+  if (word.name == "index") return {parse_statement_index(s)};
   if (word.name == "reduce") return parse_fold(s, StmtKind::Reduce);
   if (word.name == "scan") return parse_fold(s, StmtKind::Scan);
   if (word.name == "keep") return {parse_keep(s)};
@@ -81,8 +81,8 @@ DType KernelParser::parse_constant(Stmt &s) {
   return dtype;
 }
 
-DType KernelParser::parse_position(Stmt &s) {
-  s.kind = StmtKind::Position;
+DType KernelParser::parse_statement_index(Stmt &s) {
+  s.kind = StmtKind::Index;
   s.index = parse_expression(true);
   return lexer_.accept(":") ? parse_dtype() : DType::I64;
 }
@@ -125,6 +125,10 @@ void KernelParser::parse_access(Stmt &s, const Token &word, const std::vector<st
     s.bulk = true;
     ++i;
   }
+  if (i < parts.size() && parts[i] == "unaligned") {
+    s.unaligned = true;
+    ++i;
+  }
   if (i < parts.size()) lexer_.error(word, "'" + parts[i] + "' is no cache policy");
   s.buffer = parse_buffer();
   s.index = parse_bracketed();
@@ -138,7 +142,9 @@ DType KernelParser::parse_load(Stmt &s, const Token &word, const std::vector<std
   s.kind = StmtKind::Load;
   parse_access(s, word, parts);
   parse_guard(s);
-  return k_.buffers[s.buffer].dtype;
+  DType dtype = k_.buffers[s.buffer].dtype;
+  if (lexer_.accept("fill")) s.fill = to_literal(lexer_, parse_number(lexer_), dtype).bits;
+  return dtype;
 }
 
 Stmt KernelParser::parse_store(const Token &word, const std::vector<std::string> &parts) {

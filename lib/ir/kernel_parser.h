@@ -61,7 +61,7 @@ class KernelParser {
   DType operand_dtype(const Stmt &s) const { return k_.values[s.operands[0]].dtype; }
 
   DType parse_constant(Stmt &s);
-  DType parse_position(Stmt &s);
+  DType parse_statement_index(Stmt &s);
   DType parse_compute(Stmt &s, const Token &word);
   int parse_width(const Token &word, const std::string &part);
 

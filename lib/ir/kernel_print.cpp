@@ -79,6 +79,7 @@ class Printer {
                        list(b.shape, [&](const Index &e) { return index(e); }) + "]";
     if (b.alignment != 0) append(text, " align {}", b.alignment);
     if (b.coherent) text += " coherent";
+    if (b.strided) text += " strided";
     if (b.role == BufferRole::Scalar) text += " scalar";
     return text;
   }
@@ -148,9 +149,12 @@ class Printer {
   void print_access(const Stmt &s) {
     out_ += s.kind == StmtKind::Load ? "load" : "store";
     if (s.vector != 1) append(out_, ".{}", s.vector);
-    append(out_, "{}{} {}", suffix_of(s.cache), s.bulk ? ".bulk" : "", element(s));
+    append(out_, "{}{}{} {}", suffix_of(s.cache), s.bulk ? ".bulk" : "",
+           s.unaligned ? ".unaligned" : "", element(s));
     if (s.kind == StmtKind::Store) append(out_, ", {}", values(s.operands));
     if (s.guard != kNone) append(out_, " if {}", value(s.guard));
+    if (s.fill != 0)
+      append(out_, " fill {}", fuse::to_string(Literal{k_.buffers[s.buffer].dtype, s.fill}));
   }
 
   std::string result_type(const Stmt &s) const {
@@ -167,7 +171,7 @@ class Printer {
       case StmtKind::Constant:
         append(out_, "const {} : {}", fuse::to_string(s.literal), result_type(s));
         break;
-      case StmtKind::Position: append(out_, "index {} : {}", index(s.index), result_type(s)); break;
+      case StmtKind::Index: append(out_, "index {} : {}", index(s.index), result_type(s)); break;
       case StmtKind::Compute:
         append(out_, "{} {} : {}{}", info(s.op).text, values(s.operands), result_type(s),
                s.approximate ? " approx" : "");

@@ -22,18 +22,25 @@
 //  18  a vector access is a power of two of at most 32 bytes, divides the vec digit of an axis that
 //      the offset advances in by 1
 //  19  guards are bool; inputs and scalars are not stored; a buffer that is both loaded and stored
-//      is coherent
+//      is coherent; loads with a guard, in bulk or of scalars have no fill
 //  20  reduced dims are whole axes, available, and the operands depend on each
 //  21  a scanned axis has digits loop . thread . reg . vec only, at most one of each but reg
 //  22  a move keeps the dims of its operand: both layouts have them, available; its shared offset
-//      uses no values
+//      uses no values, has bounds, is not negative, and keeps its vectors together at their
+//      boundary
 //  23  `for` names a loop digit of the layout that is not bound yet
-//  24  a last_block counter is u32 workspace, its offset the same for the whole block; it stands
-//      outside loops, and no reduction in it spans a cluster
+//  24  a last_block counter is u32 workspace for this use alone, its offset the same for the whole
+//      block; its elements count as many blocks together as are launched, as far as sizes tell; it
+//      stands outside loops, and no reduction in it spans a cluster
 //  25  statements of a partitioned loop stay within the thread
 //  26  bulk loads stand in a loop with a pipe of 2 to 16 stages; they move whole rows, the same for
 //      all threads, from 16-byte boundaries, or one value for the block
 //  27  only `online` has terms, where it is complete at once
+//  28  what a last_block reads is stored by blocks at every position of the grid digits that its
+//      counter tells apart
+//  29  unaligned accesses are loads of 8 or 16 bytes with no cache policy, of buffers that are
+//      neither coherent nor strided
+//  30  statements, counted once for each slot, are at most 4 times what planning aims at
 #include "ir/kernel_verify.h"
 #include "ir/op.h"
 
@@ -55,19 +62,26 @@ class Verifier {
  public:
   explicit Verifier(const Kernel &kernel)
       : k_(kernel),
+        map_(kernel),
         visible_(kernel.values.size()),
         defined_(kernel.values.size()),
         is_literal_(kernel.values.size()),
         loaded_(kernel.buffers.size()),
-        stored_(kernel.buffers.size()) {}
+        stored_(kernel.buffers.size()),
+        counted_(kernel.buffers.size()),
+        only_at_0_(kernel.buffers.size()) {}
 
   void verify() {
     verify_body(k_.body);
     for (ValueId v = 0; v < k_.values.size(); ++v)
       require(defined_[v], k_, "value " + k_.values[v].name, "no statement defines it");
-    for (BufferId b = 0; b < k_.buffers.size(); ++b)
-      require(!loaded_[b] || !stored_[b] || k_.buffers[b].coherent, k_,
-              "buffer " + k_.buffers[b].name, "it is loaded and stored, but not coherent");
+    for (BufferId b = 0; b < k_.buffers.size(); ++b) {
+      std::string buffer = "buffer " + k_.buffers[b].name;
+      require(!loaded_[b] || !stored_[b] || k_.buffers[b].coherent, k_, buffer,
+              "it is loaded and stored, but not coherent");
+      require(!counted_[b] || (!loaded_[b] && !stored_[b]), k_, buffer,
+              "it counts blocks, and is loaded or stored");
+    }
   }
 
  private:
@@ -103,7 +117,7 @@ class Verifier {
         check_counts(s, 0, 1);
         check(k_.values[s.results[0]].dtype == s.literal.dtype, "the literal has another dtype");
         break;
-      case StmtKind::Position:
+      case StmtKind::Index:
         check_counts(s, 0, 1);
         check(is_signed_int(k_.values[s.results[0]].dtype), "an index is a signed integer");
         break;
@@ -237,22 +251,30 @@ class Verifier {
     check(s.buffer < k_.buffers.size(), "buffer {} is out of range", s.buffer);
     const Buffer &b = k_.buffers[s.buffer];
     (is_load ? loaded_ : stored_)[s.buffer] = true;
+    if (!is_load)
+      for (const Digit *d : grid_digits_at_0(k_, layout(), s)) only_at_0_[s.buffer].push_back(d);
     bool read_only = b.role == BufferRole::Input || b.role == BufferRole::Scalar;
     check(is_load || !read_only, "%{} is an input", b.name);
     DType dtype = dtype_of(is_load ? s.results[0] : s.operands[0]);
     check(dtype == b.dtype, "%{} holds {}, not {}", b.name, to_string(b.dtype), to_string(dtype));
     check(b.role != BufferRole::Scalar || s.index.is_constant(0), "a scalar is loaded at 0");
-    check_width(s, s.vector, layout_, b.dtype);
+    verify_vector(k_, map_, {s.index, dependence(k_, s), layout_, s.vector, b.dtype}, place());
+    check(s.fill == 0 || has_fill(k_, s),
+          "a load with a guard, in bulk or of a scalar has no fill");
+    if (s.unaligned) verify_unaligned(s, b);
     check(!s.bulk || in_pipe_, "a bulk load stands in a loop with a pipe");
-    if (s.bulk) verify_bulk_load(k_, layout(), s, place());
+    if (s.bulk) verify_bulk_load(k_, map_, layout_, s, place());
   }
 
-  void check_width(const Stmt &s, int width, LayoutId in, DType dtype) const {
-    check(width >= 1 && std::has_single_bit(static_cast<unsigned>(width)) &&
-              static_cast<std::size_t>(width) * size_of(dtype) <= 32,
-          "vectors of {} {} are no power of two of at most 32 bytes", width, to_string(dtype));
-    check(width == 1 || vector_axis(k_.layouts[in], s.index, width) != kNone,
-          "no vec digit that {} divides advances {} by 1", width, to_string(k_, s.index));
+  void verify_unaligned(const Stmt &s, const Buffer &b) const {
+    std::size_t bytes = size_of(b.dtype) * static_cast<std::size_t>(s.vector);
+    check(s.kind == StmtKind::Load && !s.bulk && s.cache == Cache::Default,
+          "only loads without a cache policy are unaligned");
+    check(s.vector > 1 && (bytes == 8 || bytes == 16),
+          "an unaligned load is a vector of 8 or 16 bytes, not {} of {}", s.vector,
+          to_string(b.dtype));
+    check(!b.coherent && !b.strided, "%{} is read around an unaligned vector, so it may be {}",
+          b.name, "neither coherent nor strided");
   }
 
   void verify_fold(const Stmt &s) const {
@@ -304,8 +326,10 @@ class Verifier {
     for (DimId d : s.index.dims())
       check(is_available(k_.layouts[s.layout], d), "dim {} is not available in layout {}",
             k_.dims[d].name, k_.layouts[s.layout].name);
-    check_width(s, s.vector, layout_, dtype_of(s.operands[0]));
-    check_width(s, s.read_vector, s.layout, dtype_of(s.operands[0]));
+    const KernelValue &value = k_.values[s.operands[0]];
+    verify_shared_offset(k_, map_, {s.index, value.dims, layout_, s.vector, value.dtype}, place());
+    verify_shared_offset(k_, map_, {s.index, value.dims, s.layout, s.read_vector, value.dtype},
+                         place());
   }
 
   // --- Scopes ------------------------------------------------------------------------------------
@@ -354,20 +378,17 @@ class Verifier {
 
   void verify_last_block(const Stmt &s) {
     check(s.buffer < k_.buffers.size(), "buffer {} is out of range", s.buffer);
-    const Buffer &b = k_.buffers[s.buffer];
-    check(b.role == BufferRole::Workspace && b.dtype == DType::U32,
-          "counter %{} is no u32 workspace", b.name);
     check(loops_.empty() && !in_last_block_, "it stands in a loop or in another last_block");
-    check(!s.count.uses(Atom::Kind::Dim) && !s.count.uses(Atom::Kind::Value),
-          "the number of blocks uses more than symbols");
-    check(s.index.values().empty() && is_uniform_in_block(layout(), s.index),
-          "the counter differs within a block");
+    check(!counted_[s.buffer], "%{} counts for another last_block", k_.buffers[s.buffer].name);
+    counted_[s.buffer] = true;
+    fuse::verify_last_block(k_, map_, layout_, s, only_at_0_, place());
     in_last_block_ = true;
     verify_scope(s.body);
     in_last_block_ = false;
   }
 
   const Kernel &k_;
+  MachineMap map_;
   const Stmt *stmt_ = nullptr;
   LayoutId layout_ = kNone;
   bool in_last_block_ = false;
@@ -375,7 +396,8 @@ class Verifier {
   bool in_pipe_ = false;                       // directly in a loop with a pipe
   std::vector<std::vector<ValueId>> pending_;  // per loop: results complete after it
   std::vector<std::vector<ValueId>> scopes_;   // values that end with each open scope
-  std::vector<bool> visible_, defined_, is_literal_, loaded_, stored_;
+  std::vector<bool> visible_, defined_, is_literal_, loaded_, stored_, counted_;
+  std::vector<std::vector<const Digit *>> only_at_0_;  // by buffer: grid_digits_at_0
 };
 
 }  // namespace
@@ -383,6 +405,7 @@ class Verifier {
 void verify(const Kernel &kernel) {
   verify_layouts(kernel);
   Verifier(kernel).verify();
+  verify_size(kernel);
 }
 
 }  // namespace fuse

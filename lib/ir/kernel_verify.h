@@ -3,6 +3,7 @@
 
 #include "ir/format.h"
 #include "ir/kernel.h"
+#include "ir/machine_map.h"
 
 namespace fuse {
 
@@ -29,8 +30,41 @@ void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &st
                       const std::string &place);
 
 /// Invariant 26 of a load that stands in a pipe.
-void verify_bulk_load(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
+void verify_bulk_load(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
                       const std::string &place);
+
+/// Invariant 29.
+void verify_size(const Kernel &kernel);
+
+/// Where a load, store or one side of a move touches memory.
+struct VectorAccess {
+  const Index &index;
+  const std::vector<DimId> &dims;  // that its slots run over
+  LayoutId layout;
+  int width;
+  DType dtype;
+};
+
+/// Invariant 18.
+void verify_vector(const Kernel &kernel, const MachineMap &map, const VectorAccess &access,
+                   const std::string &place);
+
+/// Invariants 18 and 22 of one side of a move.
+void verify_shared_offset(const Kernel &kernel, const MachineMap &map, const VectorAccess &access,
+                          const std::string &place);
+
+/// Whether the blocks that one grid digit spans fit in between those that another tells apart.
+bool nests(const Digit &inner, const Digit &outer);
+
+/// Grid digits at 0 of which alone the store runs.
+std::vector<const Digit *> grid_digits_at_0(const Kernel &kernel, const Layout &layout,
+                                            const Stmt &store);
+
+/// Invariants 24 and 28 of a last_block; `only_at_0`: by buffer, grid_digits_at_0 of the stores
+/// before.
+void verify_last_block(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &last,
+                       const std::vector<std::vector<const Digit *>> &only_at_0,
+                       const std::string &place);
 
 /// Index as an error message shows it.
 std::string to_string(const Kernel &kernel, const Index &index);

@@ -85,8 +85,8 @@ class LayoutVerifier {
       std::string place = "buffer " + b.name;
       require(rank(b.role) >= last, k_, place, "inputs, outputs, workspace is the order");
       last = rank(b.role);
-      require(b.role != BufferRole::Scalar || (b.shape.empty() && !b.coherent), k_, place,
-              "a scalar has rank 0 and is not coherent");
+      require(b.role != BufferRole::Scalar || (b.shape.empty() && !b.coherent && !b.strided), k_,
+              place, "a scalar has rank 0 and is neither coherent nor strided");
       require(b.alignment == 0 || (is_power_of_two(b.alignment) &&
                                    b.alignment >= static_cast<int>(size_of(b.dtype))),
               k_, place, "alignment {} is no power of two of at least an element", b.alignment);
@@ -196,10 +196,6 @@ class LayoutVerifier {
     for (const Axis &axis : layout.axes)
       for (const Digit &d : axis.digits)
         if (d.kind == DigitKind::Grid && !d.extent.is_constant(1)) digits.push_back(&d);
-    auto nests = [](const Digit *inner, const Digit *outer) {
-      Index span = inner->extent * inner->stride;
-      return span.is_constant(0) || mod(outer->stride, span).is_constant(0);
-    };
     // Dims may name a part of the block index that others hold: partial results, and their tiles.
     auto contains = [](const Digit *outer, const Digit *inner) {
       return mod(inner->stride, outer->stride).is_constant(0) &&
@@ -208,7 +204,7 @@ class LayoutVerifier {
     for (std::size_t i = 0; i < digits.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
         require(contains(digits[i], digits[j]) || contains(digits[j], digits[i]) ||
-                    nests(digits[i], digits[j]) || nests(digits[j], digits[i]),
+                    nests(*digits[i], *digits[j]) || nests(*digits[j], *digits[i]),
                 k_, "layout " + layout.name, "grid digits {}@{} and {}@{} overlap",
                 to_string(k_, digits[j]->extent), to_string(k_, digits[j]->stride),
                 to_string(k_, digits[i]->extent), to_string(k_, digits[i]->stride));

@@ -7,14 +7,6 @@ namespace fuse {
 
 namespace {
 
-bool is_shared_by_block(const Layout &layout, const Index &index) {
-  for (std::uint32_t a : axes_of(layout, index.dims()))
-    for (const Digit &d : layout.axes[a].digits)
-      if (d.kind == DigitKind::Thread || d.kind == DigitKind::Reg || d.kind == DigitKind::Vec)
-        return false;
-  return true;
-}
-
 /// Whether the digits of the axis span exactly so many elements, from its first.
 bool is_exact(const Axis &axis, std::int64_t extent) {
   Index spanned = 1;
@@ -43,13 +35,14 @@ void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &st
   }
 }
 
-void verify_bulk_load(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
+void verify_bulk_load(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
                       const std::string &place) {
+  const Layout &layout = kernel.layouts[in];
   const Buffer &b = kernel.buffers[stmt.buffer];
   require(stmt.kind == StmtKind::Load && stmt.guard == kNone && !b.coherent, kernel, place,
           "only loads without a guard, of what nobody writes, come in bulk");
   require(stmt.index.values().empty(), kernel, place, "the place of a bulk load uses a value");
-  if (is_shared_by_block(layout, stmt.index)) return;
+  if (is_uniform_in_block(map, in, stmt.index)) return;
   DimId along = bulk_dim(layout, stmt);
   require(along != kNone, kernel, place,
           "a bulk load needs a dim within the block along which {} advances by 1",
@@ -62,7 +55,7 @@ void verify_bulk_load(const Kernel &kernel, const Layout &layout, const Stmt &st
   bool whole =
       b.alignment % 16 == 0 && *extent * size % 16 == 0 && known_divisor(row) * size % 16 == 0;
   require(whole, kernel, place, "rows of a bulk load are not whole units of 16 bytes");
-  require(is_shared_by_block(layout, row), kernel, place,
+  require(is_uniform_in_block(map, in, row), kernel, place,
           "the row of a bulk load differs between threads");
 }
 

@@ -19,7 +19,7 @@ enum class OpKind : std::uint8_t {
   Convert,
   View,
   Reduce,
-  Opaque,
+  Extern,
 };
 
 enum class OpTypes : std::uint8_t { Float, Int, Arith, IntBool, Bool, Ordered, Any };

@@ -12,8 +12,8 @@ namespace fuse {
 
 /// A set of nodes that one kernel computes. A node may stand in several kernels: recomputed. Every
 /// operand of a node is in `nodes` or in `reads`: views, constants and iota are nodes of whoever
-/// uses them. What an output or an opaque op needs is stored under its memory root, the node below
-/// its reshapes; an input that is itself an output, and an opaque result that several outputs show,
+/// uses them. What an output or an extern op needs is stored under its memory root, the node below
+/// its reshapes; an input that is itself an output, and an extern result that several outputs show,
 /// are read and stored by a kernel without nodes.
 struct PlannedKernel {
   std::string name;
@@ -27,7 +27,7 @@ struct PlannedKernel {
   std::vector<PipeTime> pipes;  // each pipe alone
 };
 
-/// Kernels and opaque ops in an order that runs.
+/// Kernels and extern ops in an order that runs.
 struct PlanStep {
   bool is_extern = false;
   std::size_t kernel = 0;  // into Plan::kernels
@@ -53,7 +53,7 @@ std::string to_string(const Plan &plan, const Graph &graph);
 std::string to_dot(const Plan &plan, const Graph &graph);
 
 /// Throws Error{Internal} on a plan that does not compute the graph: a value read before it is
-/// stored, an output that nobody stores, a cycle through an opaque op.
+/// stored, an output that nobody stores, a cycle through an extern op.
 void verify(const Plan &plan, const Graph &graph);
 
 }  // namespace fuse

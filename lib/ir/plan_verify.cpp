@@ -1,5 +1,5 @@
 // Checks that a Plan computes its graph: every operand is at hand, everything is stored once and
-// before it is read, every output and every operand of an opaque op lies in memory.
+// before it is read, every output and every operand of an extern op lies in memory.
 #include "ir/format.h"
 #include "ir/plan.h"
 
@@ -34,19 +34,19 @@ class PlanVerifier {
     return id;
   }
 
-  bool is_opaque(NodeId id) const {
+  bool is_extern(NodeId id) const {
     return g_.node(id).op == Op::Extern || g_.node(id).op == Op::ExternResult;
   }
 
   /// Whether kernels store it although no kernel computes it.
-  bool is_copied(NodeId id) const { return g_.node(id).op == Op::Input || is_opaque(id); }
+  bool is_copied(NodeId id) const { return g_.node(id).op == Op::Input || is_extern(id); }
 
   void check_output(const Output &output) const {
     NodeId root = memory_root(output.node);
     FUSE_CHECK(in_memory_[root], "output {} is stored by no kernel", output.name);
     auto shown = std::count_if(g_.outputs.begin(), g_.outputs.end(),
                                [&](const Output &o) { return memory_root(o.node) == root; });
-    if (g_.node(root).op == Op::Input || (is_opaque(root) && shown > 1))
+    if (g_.node(root).op == Op::Input || (is_extern(root) && shown > 1))
       FUSE_CHECK(copied(root), "output {} is a value that no kernel copies", output.name);
   }
 
@@ -57,10 +57,10 @@ class PlanVerifier {
   }
 
   void run_extern(NodeId id) {
-    FUSE_CHECK(g_.node(id).op == Op::Extern, "step of %{}, which is no opaque operation", id);
-    FUSE_CHECK(!in_memory_[id], "opaque operation %{} runs twice", id);
+    FUSE_CHECK(g_.node(id).op == Op::Extern, "step of %{}, which is no extern operation", id);
+    FUSE_CHECK(!in_memory_[id], "extern operation %{} runs twice", id);
     for (NodeId operand : g_.operands(id))
-      FUSE_CHECK(in_memory_[memory_root(operand)], "opaque operation %{} needs %{}, not yet stored",
+      FUSE_CHECK(in_memory_[memory_root(operand)], "extern operation %{} needs %{}, not yet stored",
                  id, operand);
     in_memory_[id] = true;
     for (NodeId r = id + 1; r < g_.size() && g_.node(r).op == Op::ExternResult; ++r)

@@ -1,4 +1,4 @@
-// Program: what runs. Kernels, and opaque ops that the caller runs, in order, with the memory they
+// Program: what runs. Kernels, and extern ops that the caller runs, in order, with the memory they
 // are bound to. It is complete: codegen and the runtime need nothing else.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace fuse {
 
-/// Where a buffer of a kernel, or an operand of an opaque op, lives.
+/// Where a buffer of a kernel, or an operand of an extern op, lives.
 struct Binding {
   enum class Kind : std::uint8_t { Input, Output, Workspace } kind = Kind::Input;
   std::size_t index = 0;  // into Program::inputs, outputs or workspace
@@ -34,12 +34,12 @@ struct WorkspaceBuffer {
 
 struct Step {
   // A kernel: its index and one binding for each of its buffers.
-  // An opaque op: its name, and bindings of its operands, then of its results.
+  // An extern op: its name, and bindings of its operands, then of its results.
   bool is_extern = false;
   std::size_t kernel = 0;
   std::string extern_name;
   std::size_t num_operands = 0;
-  std::vector<DType> dtypes;  // opaque: of operands and results
+  std::vector<DType> dtypes;  // extern: of operands and results
   std::vector<Shape> shapes;
   std::vector<Binding> bindings;
 };

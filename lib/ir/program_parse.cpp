@@ -220,7 +220,7 @@ class ProgramParser {
   Step parse_call() {
     Step step;
     step.is_extern = true;
-    step.extern_name = parse_text("the name of an opaque operation");
+    step.extern_name = parse_text("the name of an extern operation");
     parse_operands(step);
     step.num_operands = step.bindings.size();
     lexer_.expect("->");

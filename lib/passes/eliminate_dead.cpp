@@ -1,4 +1,4 @@
-// Keeps the nodes that outputs and opaque ops reach, and every input. Order stays as it was.
+// Keeps the nodes that outputs and extern ops reach, and every input. Order stays as it was.
 #include "ir/op.h"
 #include "passes/passes.h"
 #include "passes/rewriter.h"
@@ -13,7 +13,7 @@ std::vector<bool> reachable(const GraphData &g) {
   for (const Output &o : g.outputs) live[o.node] = true;
   for (NodeId id = static_cast<NodeId>(g.size()); id-- > 0;) {
     Op op = g.node(id).op;
-    if (op == Op::Input || info(op).kind == OpKind::Opaque) live[id] = true;
+    if (op == Op::Input || info(op).kind == OpKind::Extern) live[id] = true;
     if (!live[id]) continue;
     for (NodeId o : g.operands(id)) live[o] = true;
   }

@@ -27,7 +27,7 @@ struct LowerOptions {
   PlanOverrides overrides;
 };
 
-/// Keeps what outputs and opaque ops reach.
+/// Keeps what outputs and extern ops reach.
 Graph eliminate_dead(const Graph &graph);
 
 /// Evaluates nodes whose operands are all constants; results stay small.

@@ -2,8 +2,8 @@
 #include "ir/env.h"
 #include "ir/format.h"
 #include "ir/graph_data.h"
+#include "ir/graph_verify.h"
 #include "ir/log.h"
-#include "ir/verify_graph.h"
 #include "passes/passes.h"
 
 #include <algorithm>

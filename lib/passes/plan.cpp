@@ -54,7 +54,7 @@ class Writer {
   GroupEvaluator &evaluator_;
   GroupOrder &order_;
   const PlanGroups &groups_;
-  std::vector<std::string> name_;  // by group; empty for opaque ops and for what vanished
+  std::vector<std::string> name_;  // by group; empty for extern ops and for what vanished
   Plan plan_;
 };
 
@@ -64,7 +64,7 @@ void Writer::add_step(std::uint32_t group) {
   PlanStep step;
   const PlanValue &first = p_.values[members[0]];
   if (first.kind == ValueKind::Input) return;
-  if (first.kind == ValueKind::Opaque) {
+  if (first.kind == ValueKind::Extern) {
     if (g_.node(first.node).op != Op::Extern) return;
     step.is_extern = true;
     step.extern_node = first.node;
@@ -186,7 +186,7 @@ void Writer::explain_stores(const std::vector<RecomputeChoice> &choices) {
       if (value.recompute) why = "asked for; " + why;
       decide(about, "recomputed", std::move(why), "stored", choice->gain_seconds);
     } else if (stored && value.must_store) {
-      decide(about, "stored", "an output, an operand of an opaque operation, or marked to be kept");
+      decide(about, "stored", "an output, an operand of an extern operation, or marked to be kept");
     } else if (stored && choice) {
       std::string why =
           choice->why.empty() ? "its readers would take longer to compute it again" : choice->why;

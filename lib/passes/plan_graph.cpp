@@ -38,8 +38,8 @@ void PlanGraphBuilder::add_node(NodeId id) {
       else
         maps_[id].axes.resize(g_.shape(id).size());
       return;
-    case OpKind::Opaque: {
-      add_value(id, ValueKind::Opaque, fresh_axes(g_.shape(id)));
+    case OpKind::Extern: {
+      add_value(id, ValueKind::Extern, fresh_axes(g_.shape(id)));
       for (NodeId operand : g_.operands(id)) add_edge(p_.value_of[id], operand, {});
       return;
     }
@@ -64,7 +64,7 @@ void PlanGraphBuilder::add_value(NodeId id, ValueKind kind, std::vector<AtomList
   PlanValue v;
   v.node = id;
   v.kind = kind;
-  v.must_store = in_memory_[id] && kind != ValueKind::Input && kind != ValueKind::Opaque;
+  v.must_store = in_memory_[id] && kind != ValueKind::Input && kind != ValueKind::Extern;
   double elements = count(g_.shape(id));
   v.bytes = elements * static_cast<double>(size_of(g_.dtype(id)));
   v.elements = elements;
@@ -96,15 +96,15 @@ void PlanGraphBuilder::add_edge(PlanId user, NodeId operand, const AtomList &cha
   ++p_.values[user].num_edges;
 }
 
-/// What no kernel computes is copied to outputs by one: an input, and an opaque result that more
+/// What no kernel computes is copied to outputs by one: an input, and an extern result that more
 /// than one output shows; its operation writes the first.
 void PlanGraphBuilder::add_copies() {
   std::vector<int> shown(g_.size());  // by outputs
   for (const Output &o : g_.outputs) {
     NodeId root = memory_root(g_, o.node);
     Op op = g_.node(root).op;
-    bool is_opaque = op == Op::Extern || op == Op::ExternResult;
-    if ((op != Op::Input && !is_opaque) || ++shown[root] != (is_opaque ? 2 : 1)) continue;
+    bool is_extern = op == Op::Extern || op == Op::ExternResult;
+    if ((op != Op::Input && !is_extern) || ++shown[root] != (is_extern ? 2 : 1)) continue;
     ValueMap source = maps_[root];
     PlanId input = p_.value_of[root];
     add_value(root, ValueKind::Pointwise, source.axes);

@@ -1,6 +1,6 @@
 // The value graph that the planner partitions.
 //
-// Its values are what a kernel may have to compute or load: inputs, results of opaque ops,
+// Its values are what a kernel may have to compute or load: inputs, results of extern ops,
 // pointwise operations (gather, pad and concat among them) and reductions. Broadcast, reshape,
 // transpose, slice and flip are index maps on the edges between values, unless their result itself
 // must lie in memory. Constants and iota are part of whoever uses them. A value's domain is the
@@ -20,7 +20,7 @@ using PlanId = std::uint32_t;  // into PlanGraph::values; operands precede users
 using DomainId = std::uint32_t;
 inline constexpr std::uint32_t kNoPlan = UINT32_MAX;
 
-enum class ValueKind : std::uint8_t { Input, Opaque, Pointwise, Reduction };
+enum class ValueKind : std::uint8_t { Input, Extern, Pointwise, Reduction };
 
 /// One operand of a value.
 struct PlanEdge {
@@ -34,9 +34,9 @@ struct PlanEdge {
 struct PlanValue {
   NodeId node = kNoNode;
   ValueKind kind = ValueKind::Pointwise;
-  bool must_store = false;  // an output, an operand of an opaque op, or marked to be kept
+  bool must_store = false;  // an output, an operand of an extern op, or marked to be kept
   bool inner = false;       // Reduction: folds the innermost axis of its operand
-  bool is_copy = false;     // of an input or an opaque result to outputs
+  bool is_copy = false;     // of an input or an extern result to outputs
   bool recompute = false;   // its readers shall compute it, whatever that costs
   DomainId domain = 0;      // iterated over; a reduction's includes what it folds
   DomainId folded = 0;      // Reduction: the atoms folded
@@ -87,7 +87,7 @@ PlanGraph build_plan_graph(const GraphData &graph, const LowerOptions &options);
 /// The node whose memory holds the elements of `node` in the same order: reshapes left out.
 NodeId memory_root(const GraphData &graph, NodeId node);
 
-/// Nodes whose elements must lie in memory: memory roots of outputs and of operands of opaque ops,
+/// Nodes whose elements must lie in memory: memory roots of outputs and of operands of extern ops,
 /// and marked nodes; dead nodes demand nothing.
 std::vector<bool> nodes_in_memory(const GraphData &graph, const std::vector<bool> &live);
 

@@ -73,7 +73,8 @@ Evaluation GroupEvaluator::evaluate(std::span<const PlanId> values, const Writes
   double row = f.folds.reexpands ? f.row : 1;
   double slots = std::ceil(row / (target_.max_threads_per_block * 8.0));
   result.statements = f.body * std::clamp(slots, 1.0, kRowElementsPerThread);
-  if (result.statements > kMaxStatements && values.size() > 1) result.reject = Reject::Statements;
+  if (result.statements > double(kMaxStatements) && values.size() > 1)
+    result.reject = Reject::Statements;
   result.space = f.space;
   result.num_reads = f.reads;
   result.num_writes = f.writes;
@@ -188,7 +189,7 @@ void GroupEvaluator::count_reads(std::span<const PlanId> values, Features &f) {
       double bytes = std::min(e.bytes, from.bytes - read_bytes_[e.from]);
       read_bytes_[e.from] += bytes;
       bool cached =
-          from.kind != ValueKind::Input && from.kind != ValueKind::Opaque && from.bytes <= small;
+          from.kind != ValueKind::Input && from.kind != ValueKind::Extern && from.bytes <= small;
       (cached ? f.l2 : f.hbm) += bytes;
       if (f.folds.reexpands && p_.intersects(p_.values[v].domain, f.folded()) &&
           e.bytes >= p_.domains[f.space].size)

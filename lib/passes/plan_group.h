@@ -43,9 +43,6 @@ struct Evaluation {
   bool legal() const { return reject == Reject::None; }
 };
 
-/// Statements that one kernel may emit: body x slots. LLVM and ptxas are superlinear beyond.
-inline constexpr double kMaxStatements = 4096;
-
 /// Index maps at which one kernel may compute a value.
 inline constexpr int kMaxMaps = 4;
 

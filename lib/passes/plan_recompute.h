@@ -14,7 +14,7 @@ struct PlanGroups {
   std::vector<std::vector<PlanId>> members;           // by group, ascending
   std::vector<std::vector<std::uint32_t>> groups_of;  // by value, ascending
   std::vector<std::uint32_t> owner;                   // by value
-  std::vector<double> seconds;                        // by group; 0 for opaque ops
+  std::vector<double> seconds;                        // by group; 0 for extern ops
 
   PlanGroups(const PlanGraph &graph, const GroupOrder &order);
 

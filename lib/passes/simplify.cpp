@@ -71,7 +71,7 @@ NodeId order_operands(Simplifier &s, NodeId id) {
 
 /// A value without elements equals a constant.
 NodeId empty_to_constant(Simplifier &s, NodeId id) {
-  if (s.op(id) == Op::Input || s.is_constant(id) || info(s.op(id)).kind == OpKind::Opaque)
+  if (s.op(id) == Op::Input || s.is_constant(id) || info(s.op(id)).kind == OpKind::Extern)
     return kNoNode;
   const Shape &shape = s.shape(id);
   bool is_empty = std::find(shape.begin(), shape.end(), Dim(0)) != shape.end();

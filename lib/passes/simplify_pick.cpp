@@ -21,7 +21,7 @@ bool is_near_memory(Simplifier &s, NodeId x) {
     NodeId id = stack.back();
     stack.pop_back();
     if (visited == kMostNodes || info(s.op(id)).kind == OpKind::Reduce) return false;
-    if (info(s.op(id)).kind == OpKind::Opaque) continue;
+    if (info(s.op(id)).kind == OpKind::Extern) continue;
     for (NodeId operand : s.g.operands(id)) stack.push_back(operand);
   }
   return true;

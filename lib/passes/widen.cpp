@@ -3,7 +3,7 @@
 // A 16-bit value stays unrounded ("wide") where its only reader is 16-bit arithmetic, perhaps
 // behind views. Everything else is a rounding point: outputs, values with several readers, keep
 // marks, and the operands of casts, comparisons, floor, ceil, round, trunc, sign, floordiv, mod,
-// rem, bitcast, max, min, arg-reductions and opaque ops.
+// rem, bitcast, max, min, arg-reductions and extern ops.
 //
 // Before: a verified, canonical graph. After: wide nodes and their readers are f32 nodes; a reader
 // that is no longer wide itself is followed by a cast. Nodes in no chain stay as they are. A wide

@@ -90,11 +90,18 @@ WideInteger integer_of(const Argument &argument, const Arg &given) {
   return static_cast<WideInteger>(given.real);
 }
 
-struct Span {
-  std::uintptr_t begin, end;
-  std::size_t argument;
-  bool is_output;
-};
+/// Fills in what the strided argument spans; its reach is checked.
+void describe_span(const std::int64_t *extents, const std::int64_t *strides, std::size_t rank,
+                   std::int64_t size, ArgumentFacts &facts) {
+  facts.bytes = size;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (extents[d] == 1 || strides[d] == 0) continue;
+    std::int64_t step = strides[d] * size, reach = (extents[d] - 1) * step;
+    if (step < 0) facts.first += reach;
+    facts.bytes += std::abs(reach);
+    facts.axes[facts.num_axes++] = {std::abs(step), extents[d]};
+  }
+}
 
 }  // namespace
 
@@ -121,7 +128,7 @@ ArgumentFacts describe(const Argument &argument, bool is_output, const std::int6
   check_reach(exact, extents, strides, rank, size);
   if (is_output) check_output_strides(argument.name, extents, strides, rank);
   facts.kind.strided = true;
-  facts.bytes = size;
+  describe_span(extents, strides, rank, size, facts);
   std::copy_n(strides, rank, facts.strides);
   return facts;
 }
@@ -161,42 +168,6 @@ std::optional<std::vector<std::int64_t>> strides_of_reshape(
     }
   }
   return result;
-}
-
-void check_overlap(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs,
-                   const std::vector<SharedMemory> &in_place, const ArgumentFacts *facts) {
-  const std::size_t count = inputs.size() + outputs.size();
-  auto name = [&](std::size_t i) {
-    return i < inputs.size() ? inputs[i].name : outputs[i - inputs.size()].name;
-  };
-  Scratch<Span, 64> spans(count);
-  std::size_t used = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    auto begin = reinterpret_cast<std::uintptr_t>(facts[i].data);
-    // The output's span stands for both of a pair.
-    bool is_shared = std::any_of(in_place.begin(), in_place.end(), [&](const SharedMemory &pair) {
-      const ArgumentFacts &output = facts[inputs.size() + pair.output];
-      return pair.input == i && facts[i].data == output.data && !facts[i].kind.strided &&
-             !output.kind.strided;
-    });
-    if (facts[i].bytes > 0 && !is_shared)
-      spans[used++] = {begin, begin + static_cast<std::uintptr_t>(facts[i].bytes), i,
-                       i >= inputs.size()};
-  }
-  std::sort(spans.begin(), spans.begin() + used,
-            [](const Span &a, const Span &b) { return a.begin < b.begin; });
-  Span any{}, output{};  // those that reach furthest so far
-  for (std::size_t k = 0; k < used; ++k) {
-    const Span &span = spans[k];
-    const Span &other = span.is_output ? any : output;
-    if (span.begin < other.end)
-      fail(ErrorCode::InvalidArgument,
-           "{} and {} overlap in memory: outputs need memory of their own",
-           name(std::min(span.argument, other.argument)),
-           name(std::max(span.argument, other.argument)));
-    if (span.end > any.end) any = span;
-    if (span.is_output && span.end > output.end) output = span;
-  }
 }
 
 }  // namespace fuse

@@ -3,7 +3,6 @@
 
 #include "ir/program.h"
 #include "passes/passes.h"
-#include "runtime/in_place.h"
 
 #include <fuse/executable.h>
 
@@ -13,12 +12,22 @@
 
 namespace fuse {
 
-/// What one launch says of one argument.
+/// An axis of a strided argument along which its elements lie apart.
+struct StridedAxis {
+  std::int64_t step;  // bytes, above 0
+  std::int64_t extent;
+};
+
+/// What one launch says of one argument. A strided one consists of blocks of elements: one block at
+/// `first`, repeated along the axes.
 struct ArgumentFacts {
   const void *data = nullptr;
   ArgumentClass kind;
-  std::int64_t bytes = 0;          // to look at for overlap: all, or one element if strided
+  std::int64_t bytes = 0;          // that it spans, holes included
+  std::int64_t first = 0;          // byte of the span at its lowest address, from `data`
   std::int64_t strides[kMaxRank];  // in elements
+  std::size_t num_axes = 0;        // 0 where its elements fill the span
+  StridedAxis axes[kMaxRank];
 };
 
 /// Facts of a tensor of the extents; null strides mean row-major. `alignment` is what the address
@@ -40,10 +49,5 @@ std::uint64_t scalar_bits(const Argument &argument, const Arg &given);
 std::optional<std::vector<std::int64_t>> strides_of_reshape(
     const std::vector<std::int64_t> &extents, const std::vector<std::int64_t> &strides,
     const std::vector<std::int64_t> &shape);
-
-/// Throws InvalidArgument where an output shares memory with another argument, but for a declared
-/// pair at one address. Of strided tensors the first element is looked at: they may interleave.
-void check_overlap(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs,
-                   const std::vector<SharedMemory> &in_place, const ArgumentFacts *facts);
 
 }  // namespace fuse

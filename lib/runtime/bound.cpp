@@ -110,7 +110,7 @@ BoundLaunch::BoundExtern BoundLaunch::bind_extern(const Step &step) const {
   return bound;
 }
 
-/// An operand or result of an opaque operation: a strided argument as it lies, in the shape that
+/// An operand or result of an extern operation: a strided argument as it lies, in the shape that
 /// the operation takes.
 TensorView BoundLaunch::extern_view(const Step &step, std::size_t operand) const {
   const Program &program = variant_->program();

@@ -3,6 +3,7 @@
 
 #include "ir/format.h"
 #include "runtime/hash.h"
+#include "runtime/overlap.h"
 #include "runtime/scratch.h"
 
 #include <algorithm>

@@ -127,6 +127,22 @@ std::optional<std::string> obstacle_in_step(const Program &program, const Step &
   return {};
 }
 
+/// What lies around a vector is written meanwhile: elements are loaded one by one.
+void load_by_element(std::vector<Stmt> &body, BufferId buffer) {
+  for (Stmt &s : body) {
+    if (s.unaligned && s.buffer == buffer) {
+      s.unaligned = false;
+      s.vector = 1;
+    }
+    load_by_element(s.body, buffer);
+  }
+}
+
+void make_coherent(Kernel &kernel, BufferId buffer) {
+  kernel.buffers[buffer].coherent = true;
+  load_by_element(kernel.body, buffer);
+}
+
 }  // namespace
 
 std::optional<std::string> obstacle_to_sharing(const Program &program, SharedMemory pair) {
@@ -154,8 +170,8 @@ void share_memory(Program &program, const std::vector<SharedMemory> &pairs) {
       BufferId input = buffer_of(step, Binding::Kind::Input, pair.input);
       BufferId output = buffer_of(step, Binding::Kind::Output, pair.output);
       if (input == kNone || output == kNone) continue;
-      program.kernels[step.kernel].buffers[input].coherent = true;
-      program.kernels[step.kernel].buffers[output].coherent = true;
+      make_coherent(program.kernels[step.kernel], input);
+      make_coherent(program.kernels[step.kernel], output);
     }
   }
 }

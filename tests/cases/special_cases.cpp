@@ -56,6 +56,16 @@ TEST(SpecialCases, NanThroughReducedMaxAndMin) {
   }
 }
 
+TEST(SpecialCases, CrossEntropyOfTargetsThatAreNoColumn) {
+  const char *text = R"(graph @loss(%x: f32[R, C], %t: i64[R]) {
+      %loss = cross_entropy %x, %t axis=1
+      return %loss })";
+  Tensor x = floats(f32, {4, 5}, {0});
+  run_samples(parse(text), {{{x, ints(i64, {4}, {4, 5, -100, INT64_MAX})},
+                             {within(f32, {4}, {std::log(5.0), kNaN, 0, kNaN}, {.ulp = 8})},
+                             {{"R", 4}, {"C", 5}}}});
+}
+
 // tilelang 2638; pytorch 186281, 101009; tinygrad 4982
 TEST(SpecialCases, AlgebraThatIsWrongForFloats) {
   std::vector<double> x = {kNaN, kInf, -kInf, 0, -0.0, 3};

@@ -12,7 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tools"))
 
 import aten2fuse  # noqa: E402
-from aten import opaque, views  # noqa: E402
+from aten import extern, views  # noqa: E402
 from aten.joint import joint_graphs  # noqa: E402
 from aten.program import literal, round_to  # noqa: E402
 from aten.translate import translate  # noqa: E402
@@ -48,8 +48,8 @@ class Import(unittest.TestCase):
         for graph in self.graphs:
             with self.subTest(graph["id"]):
                 program = self.check_program(graph)
-                reasons = {reason for _, reason in program.opaque}
-                self.assertLessEqual(reasons, set(opaque.REASONS.values()))
+                reasons = {reason for _, reason in program.extern}
+                self.assertLessEqual(reasons, set(extern.REASONS.values()))
 
     def test_forward_and_backward_as_one(self):
         for model in sorted({g["model"] for g in self.graphs}):

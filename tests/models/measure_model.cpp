@@ -57,7 +57,7 @@ void count_unfused(const GraphData &g, Measurement &m) {
     Op op = g.node(id).op;
     m.externs += op == Op::Extern;
     OpKind kind = info(op).kind;
-    if (kind == OpKind::Leaf || kind == OpKind::Opaque || is_free_view(op)) continue;
+    if (kind == OpKind::Leaf || kind == OpKind::Extern || is_free_view(op)) continue;
     ++m.operations;
     m.bytes_unfused += bytes_of(g, id);
     for (NodeId operand : g.operands(id)) m.bytes_unfused += read_bytes(g, operand);

@@ -1,4 +1,4 @@
-// Reading of recorded values; opaque ops that are computed instead.
+// Reading of recorded values; extern ops that are computed instead.
 #include "models/recorded.h"
 
 #include <fuse/error.h>
@@ -92,7 +92,7 @@ std::optional<Tensor> Recorded::find(const std::string &name, DType type,
   return tensor;
 }
 
-Expected compute_opaque(std::string_view name, std::span<const Expected> operands) {
+Expected compute_extern(std::string_view name, std::span<const Expected> operands) {
   if (name.starts_with("aten.cumsum") && operands.size() == 1 && !is_float(operands[0].dtype))
     return cumulative_sum(operands[0]);
   if (name.starts_with("aten.index_put") && operands.size() == 3)

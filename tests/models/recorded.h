@@ -1,5 +1,5 @@
 // What was recorded of a model: the bits of values by the name of their node, and the results of
-// the opaque ops that were not recorded because they follow from their operands.
+// the extern ops that were not recorded because they follow from their operands.
 #pragma once
 
 #include "ir/evaluate.h"
@@ -29,6 +29,6 @@ class Recorded {
 
 /// The result of a cumulative sum of integers or bools along the last axis, or of adding rows to a
 /// table at given positions. Throws InvalidArgument for other ops.
-Expected compute_opaque(std::string_view name, std::span<const Expected> operands);
+Expected compute_extern(std::string_view name, std::span<const Expected> operands);
 
 }  // namespace fuse

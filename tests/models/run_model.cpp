@@ -2,7 +2,7 @@
 //
 //     run_model FOLDER/ID...        reads ID.fuse and ID.values, written by pack_models.py
 //
-// Opaque ops give what was recorded of them. What each of them receives, and every output, must lie
+// Extern ops give what was recorded of them. What each of them receives, and every output, must lie
 // within the evaluator's bounds, strict and widened; so must the recorded values. Prints a line for
 // each model and mode. Exit codes: 0 all match, 1 a model that cannot run, 3 a mismatch.
 #include "models/recorded.h"
@@ -20,7 +20,7 @@ namespace {
 
 using namespace fuse;
 
-struct OpaqueCall {
+struct RecordedCall {
   std::vector<Expected> operands;
   std::vector<Tensor> results;
 };
@@ -55,7 +55,7 @@ class Model {
   std::string name_of(NodeId id) const;
   Tensor need(const std::string &name, const GraphData &g, NodeId id) const;
   void judge(const std::string &what, const Expected &expected, const Tensor &actual);
-  std::vector<Expected> run_opaque(std::string_view name, std::span<const Expected> operands);
+  std::vector<Expected> run_extern(std::string_view name, std::span<const Expected> operands);
   void check_recorded(const Evaluation &evaluation);
   void handle(const ExternCall &call);
   void launch(const Executable &executable, const Evaluation &evaluation);
@@ -63,15 +63,15 @@ class Model {
   Graph graph_;
   Recorded recorded_;
   std::vector<Tensor> inputs_;
-  std::map<std::string, NodeId, std::less<>> opaque_nodes_;
-  std::map<std::string, OpaqueCall, std::less<>> calls_;
+  std::map<std::string, NodeId, std::less<>> extern_nodes_;
+  std::map<std::string, RecordedCall, std::less<>> calls_;
   Tally tally_;
 };
 
 void Model::name_values() {
   const GraphData &g = graph_.data();
   for (NodeId id = 0; id < g.size(); ++id)
-    if (g.node(id).op == Op::Extern) opaque_nodes_[g.attr<ExternAttr>(id).name] = id;
+    if (g.node(id).op == Op::Extern) extern_nodes_[g.attr<ExternAttr>(id).name] = id;
 }
 
 std::string Model::name_of(NodeId id) const {
@@ -96,16 +96,16 @@ void Model::judge(const std::string &what, const Expected &expected, const Tenso
 }
 
 /// For the evaluator: the recorded results, or what follows from the operands.
-std::vector<Expected> Model::run_opaque(std::string_view name, std::span<const Expected> operands) {
+std::vector<Expected> Model::run_extern(std::string_view name, std::span<const Expected> operands) {
   const GraphData &g = graph_.data();
-  NodeId node = opaque_nodes_.find(name)->second;
-  OpaqueCall call{{operands.begin(), operands.end()}, {}};
+  NodeId node = extern_nodes_.find(name)->second;
+  RecordedCall call{{operands.begin(), operands.end()}, {}};
   std::vector<Expected> results;
   const ExternAttr &attr = g.attr<ExternAttr>(node);
   for (std::size_t i = 0; i < attr.dtypes.size(); ++i) {
     std::optional<Tensor> found = recorded_.find(name_of(node + static_cast<NodeId>(i)),
                                                  attr.dtypes[i], evaluate(attr.shapes[i], {}));
-    results.push_back(found ? exactly(*found) : compute_opaque(name, operands));
+    results.push_back(found ? exactly(*found) : compute_extern(name, operands));
     call.results.push_back(rounded(results.back()));
   }
   calls_[std::string(name)] = std::move(call);
@@ -123,7 +123,7 @@ void Model::check_recorded(const Evaluation &evaluation) {
   };
   for (const auto &[name, call] : calls_)
     for (std::size_t i = 0; i < call.operands.size(); ++i) {
-      NodeId operand = g.operand(opaque_nodes_.find(name)->second, i);
+      NodeId operand = g.operand(extern_nodes_.find(name)->second, i);
       check(name_of(operand), operand, call.operands[i]);
     }
   for (std::size_t i = 0; i < g.outputs.size(); ++i)
@@ -149,7 +149,7 @@ void for_each_element(const TensorView &view, std::size_t element_size, Visit vi
 void Model::handle(const ExternCall &call) {
   auto found = calls_.find(call.name);
   if (found == calls_.end()) refuse("call of an unknown op " + std::string(call.name));
-  const OpaqueCall &expected = found->second;
+  const RecordedCall &expected = found->second;
   for (std::size_t i = 0; i < call.num_operands; ++i) {
     Tensor got(expected.operands[i].dtype, expected.operands[i].shape);
     std::size_t size = got.bytes.size() / std::max<std::size_t>(1, std::size_t(got.size()));
@@ -192,7 +192,7 @@ Tally Model::run(bool strict) {
   calls_.clear();
   EvaluateOptions evaluating;
   evaluating.run_extern = [this](std::string_view name, std::span<const Expected> operands) {
-    return run_opaque(name, operands);
+    return run_extern(name, operands);
   };
   Evaluation evaluation = evaluate(canonicalize(graph_, strict).data(), inputs_, {}, evaluating);
   // Models were recorded with every value rounded to its dtype.

@@ -10,7 +10,7 @@
 
 namespace fuse {
 
-/// One tensor for each node. No opaque operations.
+/// One tensor for each node. No extern operations.
 std::vector<Tensor> execute(const GraphData &graph, std::span<const Tensor> inputs,
                             const Bindings &symbols);
 

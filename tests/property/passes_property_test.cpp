@@ -1,8 +1,8 @@
 // Every graph pass on random graphs: the result verifies, computes what the graph computes, and is
 // a fixed point.
 #include "ir/evaluate.h"
+#include "ir/graph_verify.h"
 #include "ir/program_text.h"
-#include "ir/verify_graph.h"
 #include "passes/passes.h"
 #include "property/execute.h"
 #include "property/random_graph.h"

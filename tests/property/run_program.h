@@ -26,7 +26,7 @@ struct ProgramRun {
   std::string fault;  // a broken limit or guard; empty if there is none
 };
 
-/// All arguments contiguous and 16-byte aligned. No opaque operations.
+/// All arguments contiguous and 16-byte aligned. No extern operations.
 ProgramRun run_program(const Program &program, std::span<const Tensor> inputs,
                        const Bindings &symbols, const Engine &engine);
 

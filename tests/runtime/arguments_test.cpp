@@ -1,7 +1,10 @@
 // Facts of arguments: alignment, strides, scalars, overlap.
-#include "runtime/arguments.h"
+#include "runtime/overlap.h"
 
 #include "expect_error.h"
+
+#include <random>
+#include <set>
 
 using namespace fuse;
 
@@ -42,7 +45,7 @@ TEST(Arguments, PaddedRowsAreStrided) {
   EXPECT_TRUE(facts.kind.strided);
   EXPECT_EQ(facts.kind.alignment, 8);
   EXPECT_EQ(facts.strides[0], 8);
-  EXPECT_EQ(facts.bytes, 4);
+  EXPECT_EQ(facts.bytes, 84);  // from the first element to the last
 }
 
 TEST(Arguments, NothingIsStridedWhereThereAreNoElements) {
@@ -126,6 +129,85 @@ TEST(Arguments, OutputsMayNotOverlapAnything) {
            [&] { check({span(100, 50), span(300, 50), span(108, 50)}); });
   error_of(ErrorCode::InvalidArgument,
            [&] { check({span(100, 50), span(100, 50), span(100, 50)}); });
+}
+
+namespace {
+
+/// A tensor of f32 at an element of a buffer.
+ArgumentFacts view(std::int64_t first, std::vector<std::int64_t> extents,
+                   std::vector<std::int64_t> strides) {
+  int rank = static_cast<int>(extents.size());
+  ArgumentFacts facts =
+      describe(argument("v", DType::F32, rank), false, extents.data(), strides.data(), 4);
+  facts.data = at(0x10000 + static_cast<std::uintptr_t>(4 * first));
+  return facts;
+}
+
+std::set<std::int64_t> elements(std::int64_t first, const std::vector<std::int64_t> &extents,
+                                const std::vector<std::int64_t> &strides) {
+  std::set<std::int64_t> all = {first};
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    std::set<std::int64_t> next;
+    for (std::int64_t i = 0; i < extents[d]; ++i)
+      for (std::int64_t e : all) next.insert(e + i * strides[d]);
+    all = std::move(next);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST(Arguments, TensorsThatInterleaveAreToldApart) {
+  EXPECT_TRUE(are_apart(view(0, {50}, {2}), view(1, {50}, {2})));    // x[0::2], x[1::2]
+  EXPECT_FALSE(are_apart(view(0, {50}, {2}), view(2, {50}, {2})));   // x[0::2], x[2::2]
+  EXPECT_TRUE(are_apart(view(98, {50}, {-2}), view(1, {50}, {2})));  // x[::-2], x[1::2]
+  EXPECT_FALSE(are_apart(view(0, {50}, {2}), view(1, {33}, {3})));
+  EXPECT_TRUE(
+      are_apart(view(0, {8, 64}, {128, 1}), view(64, {8, 64}, {128, 1})));  // halves of rows
+  EXPECT_FALSE(are_apart(view(0, {8, 65}, {128, 1}), view(64, {8, 64}, {128, 1})));  // and one more
+  EXPECT_TRUE(
+      are_apart(view(0, {4, 64}, {256, 1}), view(128, {4, 128}, {256, 1})));  // rows by turns
+  EXPECT_TRUE(are_apart(view(0, {8, 2, 32}, {128, 64, 2}), view(33, {8, 2, 32}, {128, 64, 2})));
+  EXPECT_TRUE(are_apart(view(0, {8, 64}, {128, 1}), view(64, {64}, {1})));  // a row's other half
+  EXPECT_FALSE(are_apart(view(0, {8, 64}, {128, 1}), view(64, {65}, {1})));
+  EXPECT_TRUE(are_apart(view(0, {8}, {1}), view(8, {8}, {1})));
+  EXPECT_TRUE(are_apart(view(0, {8, 8}, {0, 1}), view(8, {8}, {1})));  // broadcast
+}
+
+TEST(Arguments, WhatIsToldApartSharesNoElement) {
+  std::mt19937 random(11);
+  int apart = 0, disjoint = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::int64_t first[2];
+    std::vector<std::int64_t> extents[2], strides[2];
+    for (int t : {0, 1}) {
+      first[t] = random() % 24;
+      for (int d = 0; d < 3; ++d) {
+        extents[t].push_back(1 + random() % 3);
+        strides[t].push_back(static_cast<std::int64_t>(random() % 9) - 2);
+      }
+    }
+    std::set<std::int64_t> a = elements(first[0], extents[0], strides[0]),
+                           b = elements(first[1], extents[1], strides[1]);
+    bool shares = std::any_of(a.begin(), a.end(), [&](std::int64_t e) { return b.contains(e); });
+    bool told =
+        are_apart(view(first[0], extents[0], strides[0]), view(first[1], extents[1], strides[1]));
+    EXPECT_FALSE(told && shares);
+    apart += told;
+    disjoint += !shares;
+  }
+  EXPECT_GT(apart, disjoint / 2);
+}
+
+TEST(Arguments, OutputsMayInterleave) {
+  std::vector<Argument> inputs = {argument("x")}, outputs = {argument("y")};
+  auto check = [&](std::vector<ArgumentFacts> facts) {
+    check_overlap(inputs, outputs, {}, facts.data());
+  };
+  EXPECT_NO_THROW(check({view(0, {50}, {2}), view(1, {50}, {2})}));
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
+                     [&] { check({view(0, {50}, {2}), view(2, {50}, {2})}); }),
+            "x and y interleave in memory and may share elements: copy one of them");
 }
 
 TEST(Arguments, StridesFollowAReshapeWhereTheyCan) {

@@ -1,4 +1,4 @@
-// What an embedder may rely on, on the host executor: opaque operations of every kind of memory,
+// What an embedder may rely on, on the host executor: extern operations of every kind of memory,
 // outputs written over inputs, and values that outlive what made them.
 #include "expect_error.h"
 
@@ -58,7 +58,7 @@ Executable negate_twice_shown() {
 
 }  // namespace
 
-TEST(OpaqueResults, AreCopiedToFurtherOutputs) {
+TEST(ExternResults, AreCopiedToFurtherOutputs) {
   Executable exe = negate_twice_shown();
   std::vector<float> x = ramp(12), y(12), again(12), flat(12);
   exe.launch(nullptr,
@@ -70,7 +70,7 @@ TEST(OpaqueResults, AreCopiedToFurtherOutputs) {
   EXPECT_EQ(flat, y);
 }
 
-TEST(OpaqueOperands, SeeStridesOfArguments) {
+TEST(ExternOperands, SeeStridesOfArguments) {
   Graph g("negated");
   Value x = g.input("x", f32, {g.dim("B"), 4});
   g.output("y", g.extern_op("negate", {x}, {{f32, x.shape()}})[0]);
@@ -82,7 +82,7 @@ TEST(OpaqueOperands, SeeStridesOfArguments) {
     for (std::size_t j = 0; j < 4; ++j) EXPECT_EQ(y[i + 3 * j], -x_data[8 * i + 2 * j]);
 }
 
-TEST(OpaqueOperands, AReshapeThatNoStridesGiveIsRefused) {
+TEST(ExternOperands, AReshapeThatNoStridesGiveIsRefused) {
   Graph g("negated");
   Value x = g.input("x", f32, {6, 4});
   Value flat = reshape(x, {4, 6});

@@ -138,6 +138,27 @@ TEST(Builders, CrossEntropyPicksTheTarget) {
   }
 }
 
+TEST(Builders, CrossEntropyOfATargetBeyondTheColumnsIsNaN) {
+  for (Dim columns : {Dim(3), Dim::symbol("C")}) {
+    Graph g("g");
+    if (!columns.is_static()) g.dim("C");
+    auto x = g.input("x", f32, {4, columns});
+    for (DType type : {u8, i32, i64, u64})
+      g.output(std::string(to_string(type)), cross_entropy(x, g.input(to_string(type), type, {4})));
+    std::vector<Tensor> inputs = {Tensor(f32, {4, 3}, std::vector<double>(12))};
+    for (DType type : {u8, i32, i64, u64})
+      inputs.push_back(
+          Tensor(type, {4}, std::vector<double>{2, 3, 0, type == u8 ? 255.0 : 0x1p30}));
+    inputs.back() = Tensor(u64, {4}, std::vector<double>{2, 3, 0, 0x1p63});
+    Evaluation e = evaluate(g.data(), inputs, {{"C", 3}});
+    for (int i = 0; i < 4; ++i) {
+      Tensor y = rounded(e.outputs[i]);
+      for (int row : {0, 2}) EXPECT_NEAR(as_double(y.literal(row)), std::log(3.0), 1e-6);
+      for (int row : {1, 3}) EXPECT_TRUE(std::isnan(as_double(y.literal(row))));
+    }
+  }
+}
+
 TEST(Builders, Normalizations) {
   std::vector<double> x = {1, 2, 3, 6};  // mean 3, variance 3.5
   auto standard = [](double v) { return (v - 3) / std::sqrt(3.5 + 1e-5); };

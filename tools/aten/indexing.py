@@ -1,7 +1,7 @@
 """Reads and writes by index tensors. Negative positions count from the end, as in PyTorch."""
 import math
 
-from .opaque import Opaque
+from .extern import Extern
 from .program import is_float, round_to
 from .views import axis_of, broadcast, reshape, row_major
 
@@ -32,9 +32,9 @@ def linear(p, terms, shape):
 def index_tensor(p, node, x, indices):
     """Indices of the leading axes: one gather by their row-major position."""
     if any(i is None for i in indices):
-        raise Opaque("index of other than the leading axes")
+        raise Extern("index of other than the leading axes")
     if any(i.dtype in ("bool", "u8") for i in indices):
-        raise Opaque("index by a mask")
+        raise Extern("index by a mask")
     extents = x.shape[:len(indices)]
     wrapped = [wrap(p, i, n) for i, n in zip(indices, extents)]
     position = linear(p, list(zip(wrapped, row_major(extents))),
@@ -65,7 +65,7 @@ def scatter_value(p, node, x, axis, index, value):
     axis = axis_of(axis, x.rank())
     rows = [1 if a == axis else n for a, n in enumerate(x.shape)]
     if list(index.shape) != rows:
-        raise Opaque("scatter of several positions")
+        raise Extern("scatter of several positions")
     position = p.emit("iota", [], index.dtype, x.shape, f"axis={axis}")
     here = p.emit("eq", [position, index], "bool", x.shape)
     value = round_to(value, x.dtype) if is_float(x.dtype) else value

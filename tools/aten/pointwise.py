@@ -2,7 +2,7 @@
 scalars stay in the compute type, and division by a scalar multiplies by its reciprocal."""
 import numpy
 
-from .opaque import Opaque
+from .extern import Extern
 from .program import Value, compute_type, dtype_of, is_float, round_to
 
 
@@ -31,7 +31,7 @@ def unary(op):
 def binary(op):
     def handler(p, node, a, b, alpha=1):
         if alpha != 1:
-            raise Opaque("alpha of a sum")
+            raise Extern("alpha of a sum")
         return apply(p, op, node.dtype, node.shape, a, b)
     return handler
 
@@ -50,9 +50,9 @@ def compare(op):
             if is_float(a.dtype):
                 b = round_to(float(b), a.dtype)
             elif b != int(b):
-                raise Opaque("comparison of integers with a fraction")
+                raise Extern("comparison of integers with a fraction")
         elif a.dtype != b.dtype:
-            raise Opaque("comparison of different dtypes")
+            raise Extern("comparison of different dtypes")
         return p.emit(op, [a, b], "bool", node.shape)
     return handler
 
@@ -91,7 +91,7 @@ def where(p, node, condition, a, b):
 
 def fma(p, node, a, b, c):
     if compute_type(node.dtype) != node.dtype:
-        raise Opaque("fma in 16 bits")
+        raise Extern("fma in 16 bits")
     return apply(p, "fma", node.dtype, node.shape, a, b, c)
 
 

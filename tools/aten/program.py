@@ -69,8 +69,8 @@ class Program:
     def __init__(self, name):
         self.name = name
         self.inputs, self.outputs, self.statements = [], [], []
-        self.opaque = {}  # (op, reason) -> count
-        self.folded = []  # transposes that opaque ops do themselves
+        self.extern = {}  # (op, reason) -> count
+        self.folded = []  # transposes that extern ops do themselves
         self.prefix = ""  # node being translated
         self.temporaries = 0
 
@@ -114,7 +114,7 @@ class Program:
         dtype = compute_type(values[-1].dtype if values else results[0].dtype)
         listed = ", ".join("%" + o.name if isinstance(o, Value) else literal(o, dtype)
                            for o in operands)
-        if attributes is None:  # opaque
+        if attributes is None:  # extern
             return f"{names} = {op}({listed}) : {types}"
         middle = " ".join(part for part in (op, listed, attributes) if part)
         return f"{names} = {middle} : {types}"

@@ -1,6 +1,6 @@
 """Node by node from a recorded graph to a program; the handlers of ops are in the other modules."""
-from . import indexing, opaque, pointwise, reductions, views
-from .opaque import Opaque
+from . import extern, indexing, pointwise, reductions, views
+from .extern import Extern
 from .program import Program, Value, dtype_of
 
 HANDLERS = {**pointwise.HANDLERS, **views.HANDLERS, **reductions.HANDLERS, **indexing.HANDLERS}
@@ -59,12 +59,12 @@ def check(node, results):
 def run_handler(program, node):
     handler = HANDLERS.get(node.op)
     if handler is None:
-        reason = opaque.REASONS.get(node.op, "unknown to the importer")
-        return opaque.make_extern(program, node, reason)
+        reason = extern.REASONS.get(node.op, "unknown to the importer")
+        return extern.make_extern(program, node, reason)
     try:
         return handler(program, node, *node.args, **node.kwargs)
-    except Opaque as refusal:
-        return opaque.make_extern(program, node, str(refusal))
+    except Extern as refusal:
+        return extern.make_extern(program, node, str(refusal))
 
 
 def translate_node(program, node):

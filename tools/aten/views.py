@@ -1,7 +1,7 @@
 """Views and joins. Copies are values of their own in PyTorch; here they are the value itself."""
 import math
 
-from .opaque import Opaque
+from .extern import Extern
 from .pointwise import cast
 from .program import is_float, round_to
 
@@ -92,7 +92,7 @@ def replace_range(p, x, inside, axis, start, stop):
 
 def slice_scatter(p, node, x, source, axis=0, start=None, stop=None, step=1):
     if step != 1:
-        raise Opaque("scatter with a step")
+        raise Extern("scatter with a step")
     axis = axis_of(axis, x.rank())
     start, stop = clamp_range(x.shape[axis], start, stop)
     shape = list(x.shape)
@@ -124,7 +124,7 @@ def split(p, node, x, sizes, axis=0):
 def constant_pad(p, node, x, widths, value=0):
     """Widths come in pairs from the last axis; negative ones cut."""
     if any(w < 0 for w in widths):
-        raise Opaque("padding that cuts")
+        raise Extern("padding that cuts")
     lo, hi = [0] * x.rank(), [0] * x.rank()
     for i in range(len(widths) // 2):
         lo[-1 - i], hi[-1 - i] = widths[2 * i], widths[2 * i + 1]
@@ -149,7 +149,7 @@ def check_reshape(node, x, size, stride, offset):
     """The strided view must be all of x in row-major order, x itself being laid out so."""
     whole = not offset and math.prod(size) == math.prod(x.shape)
     if not (whole and is_contiguous(size, stride) and is_contiguous(x.shape, node.stride_of(0))):
-        raise Opaque("strided view that is no reshape")
+        raise Extern("strided view that is no reshape")
 
 
 def as_strided(p, node, x, size, stride, offset=0):

@@ -12,15 +12,15 @@ namespace fuse {
 /// Calls `access` for every vector of every thread, the threads of a warp after one another, and
 /// `end_of_warp` after the last of them.
 void Interpreter::for_each_warp_vector(
-    const Stmt &s, LayoutId in, int width, const std::vector<std::uint32_t> &axes,
+    const Stmt &s, LayoutId in, int width, const std::vector<DimId> &dims,
     const std::function<void(const ThreadId &, const Vector &)> &access,
     const std::function<void()> &end_of_warp) {
   const Layout &layout = kernel_.layouts[in];
-  SlotRange range(layout, axes);
+  SlotRange range(layout, axes_of(layout, dims));
   Vector v;
   v.width = width;
   v.slots.resize(layout.axes.size());
-  if (width > 1) v.axis = vector_axis(layout, s.index, width);
+  if (width > 1) v.axis = map_.vector_axis(in, s.index, width, dims);
   for (std::int64_t n = 0; n < range.size(); ++n) {
     range.decode(n, v.slots);
     if (width > 1 && v.slots[v.axis] % width != 0) continue;
@@ -52,7 +52,8 @@ std::vector<Interpreter::Active> Interpreter::active_elements(
   return active;
 }
 
-/// All elements take part; then they lie side by side from a boundary of the vector's size.
+/// All elements take part; then they lie side by side, from a boundary of the vector's size unless
+/// the access is unaligned.
 bool Interpreter::is_whole(const Stmt &s, const ThreadId &id, const Vector &v,
                            const std::vector<Active> &active, std::int64_t phase) const {
   if (v.width == 1 || active.size() != static_cast<std::size_t>(v.width)) return false;
@@ -61,7 +62,7 @@ bool Interpreter::is_whole(const Stmt &s, const ThreadId &id, const Vector &v,
       error(s, id,
             "offsets " + std::to_string(active[0].offset) + " and " + std::to_string(a.offset) +
                 " of a vector are not consecutive");
-  if ((phase + active[0].offset) % v.width != 0)
+  if (!s.unaligned && (phase + active[0].offset) % v.width != 0)
     error(s, id,
           "a vector of " + std::to_string(v.width) + " at offset " +
               std::to_string(active[0].offset) + " is not aligned");
@@ -82,16 +83,17 @@ bool Interpreter::stores(const Stmt &s, const ThreadId &id,
 
 void Interpreter::run_access(const Stmt &s) {
   if (s.kind == StmtKind::Load) allocate(s.results[0]);
-  std::vector<std::uint32_t> axes = axes_of(layout(), dependence(kernel_, s));
+  std::vector<DimId> dims = dependence(kernel_, s);
+  std::vector<std::uint32_t> axes = axes_of(layout(), dims);
   WarpAccess warp;
   AccessStats &stats = stats_[stats_of_[&s]];
   for_each_warp_vector(
-      s, layout_, s.vector, axes,
+      s, layout_, s.vector, dims,
       [&](const ThreadId &id, const Vector &v) {
         std::vector<std::int64_t> slots = v.slots;
         for (int e = 0; s.kind == StmtKind::Load && e < v.width; ++e) {
           if (v.axis != kNone) slots[v.axis] = v.slots[v.axis] + e;
-          slot(s.results[0], id, slots) = 0;
+          slot(s.results[0], id, slots) = s.fill;
         }
         if (stores(s, id, axes)) access_vector(s, id, v, warp);
       },
@@ -120,10 +122,12 @@ void Interpreter::access_element(const Stmt &s, const ThreadId &id, const Vector
   if (v.axis != kNone) slots[v.axis] += a.element;
   std::string message;
   if (s.kind == StmtKind::Load)
-    message = memory_.load(s.buffer, a.offset, global_thread(id), in_last_block_,
-                           slot(s.results[0], id, slots));
+    message =
+        memory_.load(s.buffer, a.offset, global_thread(id),
+                     arrivals_.empty() ? nullptr : arrivals_[static_cast<std::size_t>(id.cta)],
+                     slot(s.results[0], id, slots));
   else
-    message = memory_.store(s.buffer, a.offset, global_thread(id), in_last_block_,
+    message = memory_.store(s.buffer, a.offset, global_thread(id), !arrivals_.empty(),
                             slot(s.operands[0], id, slots));
   if (!message.empty()) error(s, id, message);
 }
@@ -140,7 +144,7 @@ void Interpreter::move_vectors(const Stmt &s, LayoutId layout, int width, bool w
   WarpAccess warp;
   AccessStats &stats = stats_[stats_of_[&s]];
   for_each_warp_vector(
-      s, layout, width, axes_of(kernel_.layouts[layout], kernel_.values[value].dims),
+      s, layout, width, kernel_.values[value].dims,
       [&](const ThreadId &id, const Vector &v) { move_vector(s, layout, id, v, writes, warp); },
       [&] { warp.count_banks(stats); });
 }
@@ -159,7 +163,6 @@ void Interpreter::move_vector(const Stmt &s, LayoutId layout, const ThreadId &id
     if (v.axis != kNone) slots[v.axis] += a.element;
     for (DimId d : dims) point.push_back(a.dims[d]);
     std::string offset = "shared offset " + std::to_string(a.offset);
-    if (a.offset < 0) error(s, id, offset + " is negative");
     if (writes) {
       auto [it, is_new] = shared.try_emplace(a.offset, Shared{point, slot(value, id, slots)});
       if (!is_new && it->second.dims != point) error(s, id, offset + " holds two positions");

@@ -41,6 +41,7 @@ std::vector<AccessStats> interpret(const Kernel &kernel, const InterpreterLaunch
 Interpreter::Interpreter(const Kernel &kernel, const InterpreterLaunch &launch)
     : kernel_(kernel),
       launch_(launch),
+      map_(kernel),
       machine_(kernel, launch.symbols, phases_of(launch)),
       memory_(kernel, launch, extents_of(kernel, launch, machine_)) {
   for (const KernelValue &v : kernel.values) {
@@ -71,6 +72,7 @@ std::vector<AccessStats> Interpreter::run() {
     values_.assign(kernel_.values.size(), {});
     run_body(kernel_.body);
   }
+  memory_.check_counters();
   return stats_;
 }
 
@@ -90,7 +92,7 @@ void Interpreter::run_body(const std::vector<Stmt> &body) {
 void Interpreter::run_statement(const Stmt &s) {
   switch (s.kind) {
     case StmtKind::Constant:
-    case StmtKind::Position:
+    case StmtKind::Index:
     case StmtKind::Compute:
     case StmtKind::Keep: return run_elementwise(s);
     case StmtKind::Load:
@@ -155,7 +157,7 @@ std::uint64_t Interpreter::element_value(const Stmt &s, const ThreadId &id,
   DType type = kernel_.values[s.results[0]].dtype;
   if (s.kind == StmtKind::Constant) return s.literal.bits;
   if (s.kind == StmtKind::Keep) return slot(s.operands[0], id, slots);
-  if (s.kind == StmtKind::Position) {
+  if (s.kind == StmtKind::Index) {
     Position position;
     machine_.locate(layout_, id, slots, loops_, position);
     std::int64_t value =
@@ -185,16 +187,18 @@ void Interpreter::run_last_block(const Stmt &s) {
   std::vector<bool> outer = active_;
   std::int64_t n = machine_.evaluate_symbolic(s.count);
   std::vector<std::int64_t> slots(layout().axes.size());
+  arrivals_.assign(static_cast<std::size_t>(kernel_.cluster), nullptr);
   for (std::int64_t c = 0; c < kernel_.cluster; ++c) {
     Position position;
     ThreadId id{grid_, c, 0};
     machine_.locate(layout_, id, slots, loops_, position);
-    active_[static_cast<std::size_t>(c)] =
-        memory_.arrive(s.buffer, offset_at(s.index, id, position, slots), n);
+    auto rank = static_cast<std::size_t>(c);
+    arrivals_[rank] =
+        memory_.arrive(s.buffer, offset_at(s.index, id, position, slots), n, block_of(id));
+    active_[rank] = arrivals_[rank] != nullptr;
   }
-  in_last_block_ = true;
   run_body(s.body);
-  in_last_block_ = false;
+  arrivals_.clear();
   active_ = outer;
 }
 

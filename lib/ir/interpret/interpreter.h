@@ -6,6 +6,7 @@
 #include "ir/interpret/machine.h"
 #include "ir/interpret/memory.h"
 #include "ir/kernel_interpret.h"
+#include "ir/machine_map.h"
 
 #include <functional>
 #include <map>
@@ -53,7 +54,7 @@ class Interpreter {
   void move_vector(const Stmt &s, LayoutId layout, const ThreadId &id, const Vector &v, bool writes,
                    WarpAccess &warp);
   void for_each_warp_vector(const Stmt &s, LayoutId layout, int width,
-                            const std::vector<std::uint32_t> &axes,
+                            const std::vector<DimId> &dims,
                             const std::function<void(const ThreadId &, const Vector &)> &access,
                             const std::function<void()> &end_of_warp);
   std::vector<Active> active_elements(const Stmt &s, LayoutId layout, const ThreadId &id,
@@ -89,8 +90,9 @@ class Interpreter {
                         std::span<const std::int64_t> slots);
   std::int64_t offset_at(const Index &index, const ThreadId &id, const Position &position,
                          std::span<const std::int64_t> slots);
+  std::int64_t block_of(const ThreadId &id) const { return id.grid * kernel_.cluster + id.cta; }
   std::int64_t global_thread(const ThreadId &id) const {
-    return (id.grid * kernel_.cluster + id.cta) * kernel_.threads + id.thread;
+    return block_of(id) * kernel_.threads + id.thread;
   }
   std::size_t local_thread(const ThreadId &id) const {
     return static_cast<std::size_t>(id.cta * kernel_.threads + id.thread);
@@ -99,6 +101,7 @@ class Interpreter {
 
   const Kernel &kernel_;
   const InterpreterLaunch &launch_;
+  MachineMap map_;
   Machine machine_;
   InterpreterMemory memory_;
   std::vector<SlotRange> slots_;  // by value
@@ -108,11 +111,11 @@ class Interpreter {
   // Of the cluster that runs.
   std::int64_t grid_ = 0;
   LayoutId layout_ = kNone;
-  bool in_last_block_ = false;
-  std::vector<bool> active_;                        // by rank
-  std::map<std::string, std::int64_t> loops_;       // bound loops and their iterations
-  std::vector<std::string> loop_order_;             // outermost first
-  std::vector<std::vector<std::uint64_t>> values_;  // by value: threads * slots
+  std::vector<bool> active_;                                   // by rank
+  std::vector<const InterpreterMemory::Arrivals *> arrivals_;  // by rank; empty outside last_block
+  std::map<std::string, std::int64_t> loops_;                  // bound loops and their iterations
+  std::vector<std::string> loop_order_;                        // outermost first
+  std::vector<std::vector<std::uint64_t>> values_;             // by value: threads * slots
   struct Shared {
     std::vector<std::int64_t> dims;
     std::uint64_t bits;

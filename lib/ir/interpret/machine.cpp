@@ -73,6 +73,7 @@ Machine::MachineAxis Machine::make_axis(const Axis &axis) const {
     }
     weight *= extent;
   }
+  std::reverse(result.digits.begin(), result.digits.end());
   return result;
 }
 

@@ -72,7 +72,7 @@ class Machine {
   struct MachineAxis {
     std::vector<DimId> dims;
     std::vector<std::int64_t> extents;  // of the dims
-    std::vector<MachineDigit> digits;   // without reg and vec
+    std::vector<MachineDigit> digits;   // without reg and vec, outermost first
     std::vector<std::int64_t> slots;    // what each slot adds to the number
     std::int64_t vec = 1;
     AlignTo align;

@@ -83,16 +83,32 @@ std::uint64_t InterpreterMemory::read(BufferId buffer, std::int64_t offset) cons
 }
 
 std::string InterpreterMemory::load(BufferId buffer, std::int64_t offset, std::int64_t reader,
-                                    bool in_last_block, std::uint64_t &bits) const {
+                                    const Arrivals *arrivals, std::uint64_t &bits) const {
   std::string message = check_bounds(buffer, offset);
   if (!message.empty()) return message;
   bits = read(buffer, offset);
-  if (written_[buffer].empty() || in_last_block) return message;
-  std::int64_t writer = written_[buffer][static_cast<std::size_t>(offset)].writer;
-  if (writer >= 0 && writer != reader)
-    append(message, "%{}[{}] is read, but thread {} of block {} writes it",
-           kernel_.buffers[buffer].name, offset, writer % kernel_.threads,
-           writer / kernel_.threads);
+  return written_[buffer].empty() ? message : check_written(buffer, offset, reader, arrivals);
+}
+
+/// A thread reads what it wrote itself, or what blocks wrote before they arrived at its last_block.
+std::string InterpreterMemory::check_written(BufferId buffer, std::int64_t offset,
+                                             std::int64_t reader, const Arrivals *arrivals) const {
+  const Buffer &b = kernel_.buffers[buffer];
+  const Written &last = written_[buffer][static_cast<std::size_t>(offset)];
+  std::string message;
+  if (last.writer < 0) {
+    if (b.role == BufferRole::Workspace)
+      append(message, "%{}[{}] is read, but no thread has stored it", b.name, offset);
+    return message;
+  }
+  if (last.writer == reader) return message;
+  std::int64_t block = last.writer / kernel_.threads;
+  if (arrivals) {
+    auto it = arrivals->find(block);
+    if (it != arrivals->end() && last.passed <= it->second) return message;
+  }
+  append(message, "%{}[{}] is read, but thread {} of block {} writes it{}", b.name, offset,
+         last.writer % kernel_.threads, block, arrivals ? " and has not arrived since" : "");
   return message;
 }
 
@@ -105,7 +121,8 @@ std::string InterpreterMemory::store(BufferId buffer, std::int64_t offset, std::
     append(message, "%{}[{}] is stored, but thread {} of block {} stored another value",
            kernel_.buffers[buffer].name, offset, last.writer % kernel_.threads,
            last.writer / kernel_.threads);
-  last = {writer, bits};
+  auto passed = passed_.find(writer / kernel_.threads);
+  last = {writer, passed == passed_.end() ? 0 : passed->second, bits};
   std::size_t size = size_of(kernel_.buffers[buffer].dtype);
   std::memcpy(
       static_cast<char *>(launch_.buffers[buffer].data) + static_cast<std::size_t>(offset) * size,
@@ -113,16 +130,32 @@ std::string InterpreterMemory::store(BufferId buffer, std::int64_t offset, std::
   return message;
 }
 
-bool InterpreterMemory::arrive(BufferId buffer, std::int64_t offset, std::int64_t n) {
-  if (std::string message = check_bounds(buffer, offset); !message.empty())
-    fail(ErrorCode::Internal, "kernel {}: last_block: {}", kernel_.name, message);
-  std::uint32_t *counter = static_cast<std::uint32_t *>(launch_.buffers[buffer].data) + offset;
-  if (*counter + 1 == n) {
-    *counter = 0;
-    return true;
+const InterpreterMemory::Arrivals *InterpreterMemory::arrive(BufferId buffer, std::int64_t offset,
+                                                             std::int64_t n, std::int64_t block) {
+  auto refuse = [&](const std::string &message) {
+    fail(ErrorCode::Internal, "kernel {}: last_block %{}[{}]: {}", kernel_.name,
+         kernel_.buffers[buffer].name, offset, message);
+  };
+  if (std::string message = check_bounds(buffer, offset); !message.empty()) refuse(message);
+  std::uint32_t &memory = static_cast<std::uint32_t *>(launch_.buffers[buffer].data)[offset];
+  Counter &counter = counters_[{buffer, offset}];
+  counter.expected = n;
+  counter.arrivals[block] = passed_[block]++;
+  auto arrived = static_cast<std::int64_t>(counter.arrivals.size());
+  if (arrived > n) refuse(fmt::format("more blocks arrive than the {} that it counts", n));
+  if (memory != arrived - 1) refuse(fmt::format("it is {} before block {} arrives", memory, block));
+  memory = arrived == n ? 0 : static_cast<std::uint32_t>(arrived);
+  return arrived == n ? &counter.arrivals : nullptr;
+}
+
+void InterpreterMemory::check_counters() const {
+  for (const auto &[place, counter] : counters_) {
+    auto arrived = static_cast<std::int64_t>(counter.arrivals.size());
+    if (arrived != counter.expected)
+      fail(ErrorCode::Internal, "kernel {}: last_block %{}[{}]: {} blocks arrive, it counts {}",
+           kernel_.name, kernel_.buffers[place.first].name, place.second, arrived,
+           counter.expected);
   }
-  ++*counter;
-  return false;
 }
 
 std::int64_t InterpreterMemory::byte_address(BufferId buffer, std::int64_t offset) const {

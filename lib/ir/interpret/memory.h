@@ -1,10 +1,12 @@
-// Memory of an interpreted launch: buffers with bounds and race checks, and what warps' accesses
-// cost.
+// Memory of an interpreted launch: buffers with bounds and race checks, the arrivals of blocks, and
+// what warps' accesses cost.
 #pragma once
 
 #include "ir/kernel_interpret.h"
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fuse {
@@ -33,31 +35,48 @@ class InterpreterMemory {
   InterpreterMemory(const Kernel &kernel, const InterpreterLaunch &launch,
                     std::vector<std::int64_t> extents);
 
-  /// Loads and stores give "" or say what is wrong with the access. `writer` numbers the thread.
-  std::string load(BufferId buffer, std::int64_t offset, std::int64_t reader, bool in_last_block,
-                   std::uint64_t &bits) const;
+  /// Blocks that arrived at an element of a counter, and how many last_blocks each had behind it.
+  using Arrivals = std::map<std::int64_t, std::int64_t>;
+
+  /// Loads and stores give "" or say what is wrong with the access. `reader` and `writer` number
+  /// the thread, `arrivals` are those that its last_block waited for; null outside.
+  std::string load(BufferId buffer, std::int64_t offset, std::int64_t reader,
+                   const Arrivals *arrivals, std::uint64_t &bits) const;
   std::string store(BufferId buffer, std::int64_t offset, std::int64_t writer, bool in_last_block,
                     std::uint64_t bits);
 
-  /// Adds 1 to a counter of blocks; true, and the counter is 0 again, for the last of n.
-  bool arrive(BufferId buffer, std::int64_t offset, std::int64_t n);
+  /// Adds 1 to a counter of n blocks. Null, or all arrivals, and the counter is 0 again, for the
+  /// last one.
+  const Arrivals *arrive(BufferId buffer, std::int64_t offset, std::int64_t n, std::int64_t block);
+
+  /// Refuses a launch that left a counter short of its blocks.
+  void check_counters() const;
 
   std::int64_t byte_address(BufferId buffer, std::int64_t offset) const;
   std::int64_t phase(BufferId buffer) const { return launch_.buffers[buffer].phase; }
 
  private:
+  struct Counter {
+    std::int64_t expected = 0;
+    Arrivals arrivals;
+  };
   struct Written {
     std::int64_t writer = -1;
+    std::int64_t passed = 0;  // last_blocks that the writer's block had behind it
     std::uint64_t bits = 0;
   };
 
   std::string check_bounds(BufferId buffer, std::int64_t offset) const;
+  std::string check_written(BufferId buffer, std::int64_t offset, std::int64_t reader,
+                            const Arrivals *arrivals) const;
   std::uint64_t read(BufferId buffer, std::int64_t offset) const;
 
   const Kernel &kernel_;
   const InterpreterLaunch &launch_;
-  std::vector<std::int64_t> extents_;          // elements by the shapes
-  std::vector<std::vector<Written>> written_;  // by element; empty for inputs
+  std::vector<std::int64_t> extents_;                              // elements by the shapes
+  std::vector<std::vector<Written>> written_;                      // by element; empty for inputs
+  std::map<std::pair<BufferId, std::int64_t>, Counter> counters_;  // by buffer and offset
+  std::map<std::int64_t, std::int64_t> passed_;                    // by block: its last_blocks
 };
 
 }  // namespace fuse

@@ -11,6 +11,7 @@ namespace fuse {
 namespace {
 
 constexpr int kMaxAccessBytes = 16;
+constexpr int kLeastUnalignedBytes = 8;
 
 Index extent_product(const Kernel &kernel, const std::vector<DimId> &dims) {
   Index product = 1;
@@ -92,9 +93,15 @@ int uniform_width(const GuardConditions &guards, ValueId guard, DimId along, int
   return width;
 }
 
-/// Elements per access of one load or store.
-int vector_width(const Kernel &kernel, const Stmt &s, const Axis &axis,
-                 const GuardConditions &guards, const SymbolDivisor &divisor) {
+/// Whether a vector may start anywhere: two aligned ones are read, which a buffer must hold.
+bool may_be_unaligned(const Stmt &s, const Buffer &buffer) {
+  return s.kind == StmtKind::Load && s.cache == Cache::Default && !buffer.coherent &&
+         !buffer.strided && buffer.role != BufferRole::Scalar;
+}
+
+/// Elements per access of one load or store, which is marked where it is unaligned.
+int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardConditions &guards,
+                 const SymbolDivisor &divisor) {
   auto vec = static_cast<int>(vec_extent(axis));
   DimId last = axis.dims.back();
   const Buffer &buffer = kernel.buffers[s.buffer];
@@ -102,14 +109,17 @@ int vector_width(const Kernel &kernel, const Stmt &s, const Axis &axis,
   if (!factor || !factor->is_constant(1)) return 1;
   int size = static_cast<int>(size_of(buffer.dtype));
   int width = std::min(vec, std::max(1, kMaxAccessBytes / size));
-  if (buffer.alignment < size * width) width = std::max(1, buffer.alignment / size);
-  Index rest = s.index - Index::dim(last);
-  if (axis.align.buffer != kNone) rest = rest - axis.align.base;
-  width = power_of_two_divisor(divisor_of(rest, divisor), width);
   // A vector does not leave the innermost dim of a flattened axis.
   if (axis.dims.size() > 1)
     width = power_of_two_divisor(divisor_of(kernel.dims[last].extent, divisor), width);
-  return uniform_width(guards, s.guard, last, width, kernel, divisor);
+  width = uniform_width(guards, s.guard, last, width, kernel, divisor);
+  int aligned = std::min(width, std::max(1, buffer.alignment / size));
+  Index rest = s.index - Index::dim(last);
+  if (axis.align.buffer != kNone) rest = rest - axis.align.base;
+  aligned = power_of_two_divisor(divisor_of(rest, divisor), aligned);
+  s.unaligned =
+      aligned < width && size * width >= kLeastUnalignedBytes && may_be_unaligned(s, buffer);
+  return s.unaligned ? width : aligned;
 }
 
 }  // namespace
@@ -189,7 +199,7 @@ void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &la
   for (Stmt &s : body) {
     bool is_access = s.kind == StmtKind::Load || s.kind == StmtKind::Store;
     if (is_access && axis != layout.axes.end())
-      s.vector = vector_width(kernel, s, *axis, guards, divisor);
+      s.vector = choose_width(kernel, s, *axis, guards, divisor);
     set_vector_widths(kernel, s.body, s.kind == StmtKind::In ? kernel.layouts[s.layout] : layout,
                       guards, divisor);
   }

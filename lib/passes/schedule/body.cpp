@@ -123,7 +123,7 @@ ValueId BodyBuilder::index_value(const Index &index) {
   auto bounds = interval(index, domain_.ranges());
   bool narrow = bounds && bounds->lo >= INT32_MIN && bounds->hi <= INT32_MAX;
   Stmt s;
-  s.kind = StmtKind::Position;
+  s.kind = StmtKind::Index;
   s.index = index;
   s.results = {add_value(narrow ? DType::I32 : DType::I64, dims_of(index))};
   ValueId result = s.results[0];

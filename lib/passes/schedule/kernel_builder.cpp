@@ -76,7 +76,8 @@ class Assembler {
     auto id = static_cast<BufferId>(k.buffers.size());
     std::vector<Index> shape = layout.is_scalar ? std::vector<Index>{} : extents_of(layout.shape);
     k.buffers.push_back({layout.name, g_.dtype(node), shape,
-                         layout.is_scalar ? BufferRole::Scalar : role, layout.alignment, false});
+                         layout.is_scalar ? BufferRole::Scalar : role, layout.alignment, false,
+                         layout.strided});
     return {id, layout.shape, layout.strided, layout.name};
   }
 

@@ -121,7 +121,7 @@ class Chooser : MappingQueries {
     std::int64_t row = expected(p_.domain.dims[inner_].extent);
     if (!one_dim && dividing_vector() < vec_ && row >= kAlignedRow) return map_flat_rows(dims);
     if (!one_dim) vec_ = std::min(vec_, dividing_vector());
-    bool follows = one_dim && !starts_are_aligned();
+    bool follows = one_dim && alignment_frame().buffer != kNone;
     Index total = extent(dims) + (follows ? vec_ - 1 : 0);  // with a head that starts early
     m_.threads = block_threads(expected(total));
     std::int64_t block = m_.threads * vec_;

@@ -49,7 +49,6 @@ class MappingQueries {
 
   /// Slots of a thread, a power of two, at which compilers still take linear time for the body.
   std::int64_t max_slots() const {
-    constexpr std::int64_t kMaxStatements = 4096;
     std::int64_t slots =
         std::max<std::int64_t>(1, kMaxStatements / std::max<std::int64_t>(1, p_.statements));
     return pow2_at_least(slots + 1) / 2;
@@ -116,16 +115,26 @@ class MappingQueries {
     std::erase_if(layout.axes, [](const Axis &a) { return a.dims.empty(); });
   }
 
-  /// The contiguous access whose rows the vectors follow: the widest tensor's first.
+  /// The contiguous access whose rows the vectors follow: a store, since loads may be unaligned;
+  /// the widest tensors first.
   AlignTo alignment_frame() const {
-    for (const Access &a : p_.accesses) {
-      auto factor = a.stmt->index.coefficient_of(inner_);
-      if (!factor || !factor->is_constant(1) || a.stmt->index.uses(Atom::Kind::Value)) continue;
-      Index base = a.stmt->index - Index::dim(inner_);
-      if (divisor(base) % vec_ != 0 && a.dims.size() == p_.domain.dims.size())
-        return {a.stmt->buffer, base};
+    for (StmtKind kind : {StmtKind::Store, StmtKind::Load}) {
+      bool has_rows = false;
+      for (const Access &a : p_.accesses) {
+        if (a.stmt->kind != kind || !spans_rows(a)) continue;
+        has_rows = true;
+        Index base = a.stmt->index - Index::dim(inner_);
+        if (divisor(base) % vec_ != 0) return {a.stmt->buffer, base};
+      }
+      if (has_rows) break;
     }
     return {};
+  }
+
+  bool spans_rows(const Access &a) const {
+    auto factor = a.stmt->index.coefficient_of(inner_);
+    return factor && factor->is_constant(1) && !a.stmt->index.uses(Atom::Kind::Value) &&
+           a.dims.size() == p_.domain.dims.size();
   }
 };
 

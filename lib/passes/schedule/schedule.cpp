@@ -3,6 +3,7 @@
 #include "ir/op.h"
 #include "passes/passes.h"
 #include "passes/plan_graph.h"
+#include "passes/schedule/choose_fills.h"
 #include "passes/schedule/kernel_builder.h"
 #include "passes/tolerance.h"
 
@@ -108,7 +109,7 @@ class Scheduler {
     return places;
   }
 
-  /// Where a kernel writes a value. An opaque operation has written the first place itself: what a
+  /// Where a kernel writes a value. An extern operation has written the first place itself: what a
   /// kernel stores of its result are copies.
   std::vector<Binding> places_of_kernel(NodeId id) {
     std::vector<Binding> places = written_places(id);
@@ -155,6 +156,7 @@ class Scheduler {
     }
     BuiltKernel built =
         build_kernel(g_, planned, memory_of(planned), target_, options_, approximable_);
+    choose_fills(built.kernel);
     program_.plan.steps.push_back({false, program_.plan.kernels.size(), kNoNode});
     program_.plan.kernels.push_back(planned);
     Step step;
@@ -195,7 +197,7 @@ class Scheduler {
     program_.steps.push_back(std::move(step));
   }
 
-  /// A result that nobody uses has been eliminated; the opaque op still writes it somewhere.
+  /// A result that nobody uses has been eliminated; the extern op still writes it somewhere.
   Binding result_place(NodeId id, DType dtype, const Shape &shape) {
     if (id == kNoNode) return add_workspace(bytes_of(dtype, shape));
     return written_places(id)[0];

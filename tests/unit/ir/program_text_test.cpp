@@ -115,7 +115,7 @@ TEST(ProgramText, LoweredGraphsReadBack) {
   %1 = sum %x axes=[0, 1]
   return %0 as columns, %1 as all
 })",
-           R"(graph @opaque(%x: f32[B, 64], %w: f32[64, 64]) {
+           R"(graph @extern(%x: f32[B, 64], %w: f32[64, 64]) {
   %0 = exp %x
   %1, %2 = extern "mm"(%0, %w) : f32[B, 64], i32[B]
   %3 = max %1 axes=[1]

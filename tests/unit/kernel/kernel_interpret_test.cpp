@@ -115,8 +115,6 @@ TEST(KernelInterpret, Moves) {
   EXPECT_EQ(r.stats[1].bank_cycles, 2 + 4);  // reading with stride 2: two-way conflicts
   EXPECT_EQ(r.run(layouts + "%t = move.1.1 %a to B via shared[i / 2]\n}\n"),
             "kernel k: move %t: thread 1 of block 0: shared offset 0 holds two positions");
-  EXPECT_EQ(r.run(layouts + "%t = move.1.1 %a to B via shared[i - 1]\n}\n"),
-            "kernel k: move %t: thread 0 of block 0: shared offset -1 is negative");
   EXPECT_EQ(r.run("dims i: 64\nlayout A: i = grid 2 . thread 32\nlayout B: i = thread 32 . reg 2\n"
                   "in A {\n%a = load %x[i]\n%t = move.1.1 %a to B via shared[i]\n}\n"),
             "kernel k: move %t: thread 16 of block 0: shared offset 32 is read, but this block did "
@@ -135,6 +133,45 @@ TEST(KernelInterpret, LastBlockRunsOnceInAnyOrder) {
     EXPECT_EQ(r.y[0], 63 * 32);
     EXPECT_EQ(r.counter[0], 0u);
   }
+}
+
+TEST(KernelInterpret, LastBlockCountsTheBlocksThatArrive) {
+  auto text = [](const std::string &blocks, const std::string &count) {
+    return "dims g: " + blocks + "\nlayout L: g = grid " + blocks +
+           "\nin L {\nlast_block %c[0] of " + count + " {\n}\n}\n";
+  };
+  Launch r;
+  EXPECT_EQ(r.run(text("63", "N")), "kernel k: last_block %c[0]: 63 blocks arrive, it counts 64");
+  r.counter = {0};
+  EXPECT_EQ(r.run(text("65", "N")),
+            "kernel k: last_block %c[0]: more blocks arrive than the 64 that it counts");
+  r.counter = {2};
+  EXPECT_EQ(r.run(text("64", "N")), "kernel k: last_block %c[0]: it is 2 before block 0 arrives");
+}
+
+TEST(KernelInterpret, LastBlockReadsWhatWasStoredBefore) {
+  auto text = [](const std::string &store, const std::string &after = "") {
+    return "dims g: 4, i: 4\nlayout L: g = grid 4\nlayout F: i = reg 4\nin L {\n%a = load %x[g]\n" +
+           store + "}\nin F {\nlast_block %c[0] of 4 {\n%b = load %p[i]\n}\n}\n" + after;
+  };
+  Launch r;
+  EXPECT_EQ(r.run(text("store %p[g], %a\n")), "");
+  EXPECT_EQ(r.run(text("store %p[g*2], %a\n")),
+            "kernel k: load %b: thread 0 of block 3: %p[1] is read, but no thread has stored it");
+  r.counter = {0};
+  EXPECT_EQ(r.run(text("", "in L {\nstore %p[g], %a\n}\n")),
+            "kernel k: load %b: thread 0 of block 3: %p[0] is read, but thread 0 of block 0 writes "
+            "it and has not arrived since");
+}
+
+TEST(KernelInterpret, EveryBlockStoresThePartThatItsThreadsShare) {
+  Launch r;
+  EXPECT_EQ(r.run("dims i: 64, s: 2, j: 2\nlayout L: i = grid 2 . thread 32; s = grid 2\n"
+                  "layout F: j = reg 2\nin L {\n%a = load %x[i]\n%m = reduce max(%a) over i\n"
+                  "store %p[s], %m\n}\nin F {\nlast_block %c[0] of 2 {\n%b = load %p[j]\n"
+                  "%s = reduce sum(%b) over j\nstore %y[0], %s\n}\n}\n"),
+            "");
+  EXPECT_EQ(r.y[0], 31 + 63);
 }
 
 TEST(KernelInterpret, ReductionsOverLoopsAndClusters) {

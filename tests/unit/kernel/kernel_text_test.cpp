@@ -27,6 +27,7 @@ constexpr std::string_view kEverything =
       %a = load.8.streaming %x[i*4097 + r] if %t
       %a1 = load.4.evict_last %w[r + %g*3]
       %a2 = load.no_allocate %lr[0]
+      %a3 = load.8 %x[i*4097 + r] fill 0xff80
       %b = cast %a : f32
       %d = mul %b, %c : f32
       %e = lt %d, %c : bool

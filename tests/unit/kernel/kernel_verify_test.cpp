@@ -222,6 +222,8 @@ TEST(KernelVerify, Accesses) {  // 18, 19
   EXPECT_EQ(error_in("%g = load.8 %x[i*2048 + r*2]"),
             "kernel k: load %g: no vec digit that 8 divides advances i*2048 + r*2 by 1");
   EXPECT_EQ(error_in(kLoad + "%g = load %z[i] if %f"), "kernel k: load %g: the guard is no bool");
+  EXPECT_EQ(error_in("%t = const true : bool\n%g = load %z[i] if %t fill 1.0"),
+            "kernel k: load %g: a load with a guard, in bulk or of a scalar has no fill");
   EXPECT_EQ(error_in(kLoad + "store %x[i], %v"), "kernel k: store %x: %x is an input");
   EXPECT_EQ(error_in(kLoad + "store %z[i], %v"), "kernel k: store %z: %z holds f32, not bf16");
   EXPECT_EQ(error_in("%g = load %z[i]\nstore %z[i], %g"),
@@ -249,6 +251,70 @@ TEST(KernelVerify, Moves) {  // 22
             "kernel k: move %g: the shared offset uses a value");
   EXPECT_EQ(error_in(kLoad + "%g = move.8.8 %f to M via shared[r*2]"),
             "kernel k: move %g: no vec digit that 8 divides advances r*2 by 1");
+  auto error = [](const std::string &move) { return error_in(kLoad + "%g = " + move); };
+  EXPECT_EQ(error("move.8.8 %f to M via shared[(r / 8 + r / 64) % 256*8 + r % 8]"), "");
+  EXPECT_EQ(
+      error("move.8.1 %f to M via shared[r + 4]"),
+      "kernel k: move %g: a vector of 8 elements at shared offset r + 4 is not aligned to its "
+      "size");
+  EXPECT_EQ(
+      error("move.1.8 %f to M via shared[r + r / 32]"),
+      "kernel k: move %g: a vector of 8 elements at shared offset r + r / 32 is not aligned to "
+      "its size");
+  EXPECT_EQ(
+      error("move.8.1 %f to M via shared[r + r / 4]"),
+      "kernel k: move %g: the 8 elements of a vector do not lie side by side at shared offset r "
+      "+ r / 4");
+  EXPECT_EQ(error("move.8.1 %f to M via shared[r*2 % 4096]"),
+            "kernel k: move %g: no vec digit that 8 divides advances (r % 2048)*2 by 1");
+  EXPECT_EQ(error("move.1.1 %f to M via shared[r*B]"),
+            "kernel k: move %g: shared offset r*B has no bounds that are known");
+  EXPECT_EQ(error("move.1.1 %f to M via shared[r - 1]"),
+            "kernel k: move %g: shared offset r - 1 may be -1: it starts at 0");
+}
+
+TEST(KernelVerify, DimsWithoutElements) {
+  EXPECT_EQ(error_of(parse_kernel("kernel @k(%x: f32[0]) -> () threads 32 cluster 1 index 32 {\n"
+                                  "  dims i: 4, e: 0\n  layout L: (i, e) = thread 32\n  in L {\n"
+                                  "    %v = load %x[i + e]\n  }\n}\n")),
+            "");
+}
+
+TEST(KernelVerify, LastBlockCountsAllBlocks) {  // 24
+  EXPECT_EQ(error_in("last_block %c[0] of B - 1 {\n}"),
+            "kernel k: last_block: 1 counters of B - 1 blocks each, but B blocks are launched");
+  EXPECT_EQ(error_in("last_block %c[0] of B {\n}\nlast_block %c[0] of B {\n}"),
+            "kernel k: last_block: %c counts for another last_block");
+  EXPECT_EQ(error_in("last_block %c[0] of B {\n%v = load %c[0]\n}"),
+            "kernel k: buffer c: it counts blocks, and is loaded or stored");
+}
+
+// A sum whose parts each tile of columns must store, but only the first does.
+TEST(KernelVerify, LastBlockReadsPartsOfItsOwnCounter) {  // 28
+  auto error = [](const std::string &store) {
+    return error_of(parse_kernel(R"(
+      kernel @k(%x: f32[64]) -> () workspace (%p: f32[256] coherent, %c: u32[2] coherent)
+          threads 32 cluster 1 index 32 {
+        dims c: 64, g: 4
+        layout P: g = grid 4@2; c = grid 2 . thread 32
+        layout F: g = reg 4; c = grid 2 . thread 32
+        in P {
+          %v = load %x[c]
+          %n = const 1.0 : f32
+          )" + store + R"(
+        }
+        in F {
+          last_block %c[c / 32] of 4 {
+            %q = load %p[g*64 + c]
+          }
+        }
+      })"));
+  };
+  EXPECT_EQ(error("store %p[g*64 + c], %v"), "");
+  EXPECT_EQ(
+      error("store %p[g*64], %n"),
+      "kernel k: last_block: %p is stored only where grid 2@1 is 0, but counter c / 32 counts "
+      "the others too");
 }
 
 TEST(KernelVerify, PartitionedLoopsStayWithinTheThread) {
@@ -299,10 +365,24 @@ TEST(KernelVerify, Scopes) {  // 23, 24
   EXPECT_EQ(error_in("for k {\nlast_block %c[0] of B {\n}\n}", "i = loop:k 64"),
             "kernel k: last_block: it stands in a loop or in another last_block");
   EXPECT_EQ(
-      error_in("last_block %c[0] of B {\n" + kLoad + "%g = reduce sum(%f) over r\n}",
+      error_in("last_block %c[0] of B*2 {\n" + kLoad + "%g = reduce sum(%f) over r\n}",
                "i = grid B; r = cta 2 . thread 128 . vec 8", "threads 128 cluster 2 index 64"),
       "kernel k: reduce %g: a reduction over a cluster in last_block waits for blocks that "
       "do not come");
+}
+
+TEST(KernelVerify, BodiesUnrollToAFewThousandStatements) {  // 29
+  std::string chain = "%v0 = load %x[r]\n";
+  for (int i = 0; i < 16; ++i)
+    chain += "%v" + std::to_string(i + 1) + " = neg %v" + std::to_string(i) + "\n";
+  EXPECT_EQ(error_in(chain, "r = reg 512 . thread 1"), "");
+  EXPECT_EQ(error_in(chain, "r = reg 1024 . thread 1"),
+            "kernel k: body: it unrolls to 17408 statements, more than 16384: take smaller reg and "
+            "vec digits, or loops");
+  // Each of the sums is combined over 32 warps.
+  EXPECT_NE(error_in("%v = load %x[i*2048 + r]\n%f = cast %v : f32\n%s = reduce sum(%f) over r",
+                     "i = reg 2048; r = thread 1024", "threads 1024 cluster 1 index 64"),
+            "");
 }
 
 }  // namespace

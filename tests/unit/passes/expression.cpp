@@ -3,8 +3,8 @@
 #include "ir/float_bits.h"
 #include "ir/format.h"
 #include "ir/graph_data.h"
+#include "ir/graph_verify.h"
 #include "ir/op.h"
-#include "ir/verify_graph.h"
 
 #include <gtest/gtest.h>
 

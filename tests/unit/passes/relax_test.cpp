@@ -1,6 +1,6 @@
 #include "expression.h"
 #include "ir/graph_data.h"
-#include "ir/verify_graph.h"
+#include "ir/graph_verify.h"
 #include "passes/tolerance.h"
 
 #include <gtest/gtest.h>

@@ -1,14 +1,14 @@
 #include "passes/rewriter.h"
 
 #include "expression.h"
-#include "ir/verify_graph.h"
+#include "ir/graph_verify.h"
 
 #include <gtest/gtest.h>
 
 namespace fuse {
 namespace {
 
-TEST(EliminateDead, KeepsWhatOutputsAndOpaqueOpsReach) {
+TEST(EliminateDead, KeepsWhatOutputsAndExternOpsReach) {
   Graph g("test");
   Value x = g.input("x", f32, {4}), unused = g.input("unused", f32, {2});
   Value dead = exp(unused), read_by_extern = exp(x);

@@ -110,7 +110,7 @@ TEST(Plan, DiamondIsOneKernel) {
   EXPECT_EQ(p.kernels[0].stores.size(), 1u);
 }
 
-TEST(Plan, NoKernelClosesACycleThroughAnOpaqueOp) {
+TEST(Plan, NoKernelClosesACycleThroughAnExternOp) {
   Graph g;
   auto x = g.input("x", bf16, {4096, 4096});
   Value a = exp(x);

@@ -2,8 +2,8 @@
 //
 // Constants stand inline where the reader makes the same literal of them; others, and those that
 // have a name or a keep mark, are statements. Unnamed values are numbered in order.
-#include "ir/format.h"
 #include "ir/graph_print.h"
+#include "ir/format.h"
 #include "ir/literal_text.h"
 #include "ir/op.h"
 

@@ -1,5 +1,7 @@
 // What loads give where nothing is read, and which reductions then need no tests.
-#include "codegen/fill.h"
+#include "passes/schedule/choose_fills.h"
+
+#include "ir/invalid_values.h"
 
 #include <gtest/gtest.h>
 
@@ -22,29 +24,30 @@ Kernel kernel_of(const std::string &dtype, const std::string &body) {
                                "  layout L: i = grid B; r = reg 2 . thread 32 . vec 2\n"
                                "  in L {\n    %a = load %x[i*100 + r]\n" +
                                body + "  }\n}\n");
+  choose_fills(kernel);
   return kernel;
 }
 
 /// Whether the reduction needs no tests along r.
 bool is_neutral(const std::string &dtype, const std::string &body) {
   Kernel kernel = kernel_of(dtype, body);
-  return Fills(kernel).is_neutral(find(kernel, StmtKind::Reduce), 1);
+  return InvalidValues(kernel).is_neutral(find(kernel, StmtKind::Reduce), 1);
 }
 
-TEST(Fill, SumsTakeZero) {
+TEST(ChooseFills, SumsTakeZero) {
   Kernel kernel = kernel_of("f32", "%s = reduce sum(%a) over r\nstore %y[i], %s\n");
-  Fills fills(kernel);
-  EXPECT_EQ(fills.of(find(kernel, StmtKind::Load)), 0U);
-  EXPECT_TRUE(fills.is_neutral(find(kernel, StmtKind::Reduce), 1));
+  InvalidValues values(kernel);
+  EXPECT_EQ(find(kernel, StmtKind::Load).fill, 0U);
+  EXPECT_TRUE(values.is_neutral(find(kernel, StmtKind::Reduce), 1));
   EXPECT_TRUE(is_neutral("f32", "%q = mul %a, %a : f32\n%s = reduce sum(%q) over r\n"));
   EXPECT_TRUE(is_neutral("f32", "%q = neg %a : f32\n%s = reduce sum(%q) over r\n"));
 }
 
-TEST(Fill, MaximaTakeTheLeastValue) {
+TEST(ChooseFills, MaximaTakeTheLeastValue) {
   Kernel kernel = kernel_of("f32", "%s = reduce max(%a) over r\nstore %y[i], %s\n");
-  Fills fills(kernel);
-  EXPECT_EQ(fills.of(find(kernel, StmtKind::Load)), 0xff800000U);  // -inf
-  EXPECT_TRUE(fills.is_neutral(find(kernel, StmtKind::Reduce), 1));
+  InvalidValues values(kernel);
+  EXPECT_EQ(find(kernel, StmtKind::Load).fill, 0xff800000U);  // -inf
+  EXPECT_TRUE(values.is_neutral(find(kernel, StmtKind::Reduce), 1));
   EXPECT_TRUE(is_neutral("bf16", "%f = cast %a : f32\n%s = reduce max(%f) over r\n"));
   EXPECT_TRUE(is_neutral("i32", "%s = reduce max(%a) over r\n"));
   EXPECT_TRUE(is_neutral("u8", "%s = reduce min(%a) over r\n"));
@@ -52,14 +55,14 @@ TEST(Fill, MaximaTakeTheLeastValue) {
   EXPECT_TRUE(is_neutral("f64", "%s = reduce prod(%a) over r\n"));
 }
 
-TEST(Fill, OnlineNeedsAFiniteWeight) {
+TEST(ChooseFills, OnlineNeedsAFiniteWeight) {
   EXPECT_TRUE(is_neutral("f32", "%w = const 1.0 : f32\n%m, %s = reduce online(%a, %w) over r\n"));
   EXPECT_FALSE(
       is_neutral("f32", "%w = const 0x7f800000 : f32\n%m, %s = reduce online(%a, %w) over r\n"));
   EXPECT_FALSE(is_neutral("f32", "%m, %s = reduce online(%a, %a) over r\n"));
 }
 
-TEST(Fill, TestsStayWhereTheValueIsAnother) {
+TEST(ChooseFills, TestsStayWhereTheValueIsAnother) {
   EXPECT_FALSE(is_neutral("f32",
                           "%q = exp %a : f32\n%one = const 1.0 : f32\n"
                           "%p = add %q, %one : f32\n%s = reduce sum(%p) over r\n"));
@@ -71,7 +74,7 @@ TEST(Fill, TestsStayWhereTheValueIsAnother) {
 }
 
 /// A load that does not depend on the folded dim reads there, whatever the position.
-TEST(Fill, ABroadcastIsReadAtInvalidPositionsToo) {
+TEST(ChooseFills, ABroadcastIsReadAtInvalidPositionsToo) {
   EXPECT_FALSE(is_neutral("f32",
                           "%b = load %x[i*100]\n%n = index r : i64\n"
                           "%z = mul %n, %n : i64\n%f = cast %z : f32\n"
@@ -79,16 +82,16 @@ TEST(Fill, ABroadcastIsReadAtInvalidPositionsToo) {
 }
 
 /// A guard that is false gives 0 at valid positions, so such loads keep 0.
-TEST(Fill, GuardedLoadsKeepZero) {
+TEST(ChooseFills, GuardedLoadsKeepZero) {
   Kernel kernel = kernel_of("f32",
                             "%n = index r : i64\n%l = const 7 : i64\n%g = lt %n, %l : bool\n"
                             "%b = load %x[i*100 + r] if %g\n%s = reduce max(%b) over r\n");
-  Fills fills(kernel);
+  InvalidValues values(kernel);
   for (const Stmt &s : kernel.body[0].body)
     if (s.kind == StmtKind::Load && s.guard != kNone) {
-      EXPECT_EQ(fills.of(s), 0U);
+      EXPECT_EQ(s.fill, 0U);
     }
-  EXPECT_FALSE(fills.is_neutral(find(kernel, StmtKind::Reduce), 1));
+  EXPECT_FALSE(values.is_neutral(find(kernel, StmtKind::Reduce), 1));
 }
 
 }  // namespace

@@ -1,26 +1,15 @@
-// Fills by trial: each load takes the value with which the most reductions need no tests.
-#include "codegen/fill.h"
+// One walk in order: every value is known before it is used, and loops change nothing.
+#include "ir/invalid_values.h"
 
 #include "ir/scalar.h"
 
-#include <bit>
+#include <algorithm>
 
 namespace fuse {
 
 namespace {
 
 constexpr std::uint64_t kAllAxes = ~UINT64_C(0);
-constexpr Monoid kCandidates[] = {Monoid::Sum, Monoid::Max, Monoid::Min, Monoid::Prod};
-
-bool is_scalar(const Kernel &kernel, const Stmt &load) {
-  return kernel.buffers[load.buffer].role == BufferRole::Scalar;
-}
-
-/// The identity of one of the candidates. Where there is none, as for 8-bit floats, it is 0.
-std::uint64_t candidate(Monoid monoid, DType dtype) {
-  bool computes = !is_float8(dtype) && (dtype != DType::Bool);
-  return computes ? identity(monoid, dtype)[0] : 0;
-}
 
 bool is_zero(DType dtype, std::uint64_t bits) {
   std::uint64_t sign = UINT64_C(1) << (8 * size_of(dtype) - 1);
@@ -29,65 +18,38 @@ bool is_zero(DType dtype, std::uint64_t bits) {
 
 }  // namespace
 
-Fills::Fills(const Kernel &kernel) : kernel_(kernel), known_(kernel.values.size()) {
-  collect(kernel.body, kNone);
-  std::size_t reductions = 0;
-  for (const auto &[stmt, layout] : stmts_) reductions += stmt->kind == StmtKind::Reduce;
-  if (propagate() == reductions) return;
-  for (const auto &[stmt, layout] : stmts_)
-    if (stmt->kind == StmtKind::Load && stmt->guard == kNone && !is_scalar(kernel, *stmt))
-      choose(*stmt);
-  propagate();
+InvalidValues::InvalidValues(const Kernel &kernel) : kernel_(kernel), known_(kernel.values.size()) {
+  visit(kernel.body, kNone);
 }
 
-void Fills::collect(const std::vector<Stmt> &body, LayoutId layout) {
+void InvalidValues::visit(const std::vector<Stmt> &body, LayoutId layout) {
   for (const Stmt &stmt : body) {
-    stmts_.emplace_back(&stmt, layout);
-    collect(stmt.body, stmt.kind == StmtKind::In ? stmt.layout : layout);
+    if (stmt.kind == StmtKind::Reduce) visit_reduce(stmt, kernel_.layouts[layout]);
+    for (ValueId v : stmt.results) known_[v] = known_result(stmt, layout);
+    visit(stmt.body, stmt.kind == StmtKind::In ? stmt.layout : layout);
   }
 }
 
-void Fills::choose(const Stmt &load) {
-  DType dtype = kernel_.buffers[load.buffer].dtype;
-  std::uint64_t best = 0;
-  std::size_t most = 0;
-  for (Monoid monoid : kCandidates) {
-    std::uint64_t fill = fills_[&load] = candidate(monoid, dtype);
-    std::size_t count = propagate();
-    if (count > most) best = fill, most = count;
-  }
-  fills_[&load] = best;
+void InvalidValues::visit_reduce(const Stmt &reduce, const Layout &layout) {
+  std::uint64_t axes = neutral_[&reduce] = neutral_axes(reduce);
+  std::vector<std::uint32_t> folded = axes_of(layout, reduce.axes);
+  num_neutral_ +=
+      std::all_of(folded.begin(), folded.end(), [&](std::uint32_t a) { return axes >> a & 1; });
 }
 
-/// Values at invalid positions, in order; how many reductions need no tests.
-std::size_t Fills::propagate() {
-  std::size_t count = 0;
-  for (const auto &[stmt, layout] : stmts_) {
-    if (stmt->kind == StmtKind::Reduce) {
-      std::uint64_t axes = neutral_[stmt] = neutral_axes(*stmt);
-      bool all = true;
-      for (std::uint32_t a : axes_of(kernel_.layouts[layout], stmt->axes)) all &= axes >> a & 1;
-      count += all;
-    }
-    for (ValueId v : stmt->results) known_[v] = known_result(*stmt, layout);
-  }
-  return count;
-}
-
-Fills::Known Fills::known_result(const Stmt &stmt, LayoutId layout) const {
+InvalidValues::Known InvalidValues::known_result(const Stmt &stmt, LayoutId layout) const {
   switch (stmt.kind) {
     case StmtKind::Constant: return {kAllAxes, stmt.literal.bits};
     case StmtKind::Compute: return known_compute(stmt);
     case StmtKind::Keep: return known_[stmt.operands[0]];
     case StmtKind::Load: {
-      if (layout == kNone || stmt.guard != kNone || stmt.bulk || is_scalar(kernel_, stmt))
-        return {};
-      Known known{0, of(stmt)};
+      if (layout == kNone || !has_fill(kernel_, stmt)) return {};
+      Known known{0, stmt.fill};
       for (std::uint32_t a : axes_of(kernel_.layouts[layout], kernel_.values[stmt.results[0]].dims))
         known.axes |= UINT64_C(1) << a;
       return known;
     }
-    case StmtKind::Position:
+    case StmtKind::Index:
     case StmtKind::Store:
     case StmtKind::Reduce:
     case StmtKind::Scan:
@@ -100,7 +62,7 @@ Fills::Known Fills::known_result(const Stmt &stmt, LayoutId layout) const {
 }
 
 /// Approximate forms are the hardware's: what they give is not computed here.
-Fills::Known Fills::known_compute(const Stmt &stmt) const {
+InvalidValues::Known InvalidValues::known_compute(const Stmt &stmt) const {
   Known known{kAllAxes, 0};
   std::vector<Literal> operands;
   for (ValueId v : stmt.operands) {
@@ -114,7 +76,7 @@ Fills::Known Fills::known_compute(const Stmt &stmt) const {
 }
 
 /// Two arms of one value need no condition.
-Fills::Known Fills::known_select(const Stmt &stmt) const {
+InvalidValues::Known InvalidValues::known_select(const Stmt &stmt) const {
   const Known &condition = known_[stmt.operands[0]];
   const Known &yes = known_[stmt.operands[1]], &no = known_[stmt.operands[2]];
   if (yes.bits == no.bits) return {yes.axes & no.axes, yes.bits};
@@ -122,7 +84,7 @@ Fills::Known Fills::known_select(const Stmt &stmt) const {
   return {condition.axes & chosen.axes, chosen.bits};
 }
 
-std::uint64_t Fills::neutral_axes(const Stmt &reduce) const {
+std::uint64_t InvalidValues::neutral_axes(const Stmt &reduce) const {
   const Known &x = known_[reduce.operands[0]];
   DType dtype = kernel_.values[reduce.operands[0]].dtype;
   bool is_identity = x.bits == identity(reduce.monoid, dtype)[0];
@@ -148,12 +110,7 @@ std::uint64_t Fills::neutral_axes(const Stmt &reduce) const {
   return 0;
 }
 
-std::uint64_t Fills::of(const Stmt &load) const {
-  auto it = fills_.find(&load);
-  return it == fills_.end() ? 0 : it->second;
-}
-
-bool Fills::is_neutral(const Stmt &reduce, std::uint32_t axis) const {
+bool InvalidValues::is_neutral(const Stmt &reduce, std::uint32_t axis) const {
   return neutral_.at(&reduce) >> axis & 1;
 }
 

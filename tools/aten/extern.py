@@ -28,7 +28,7 @@ REASONS = {
 PRODUCTS = ("aten.mm.default", "aten.bmm.default", "aten.addmm.default")
 
 
-class Opaque(Exception):
+class Extern(Exception):
     """Raised by a handler for a form of its op that it does not translate; says why."""
 
 
@@ -59,7 +59,7 @@ def take_transposed(program, x):
 
 
 class Transposed:
-    """An operand that the opaque op transposes itself."""
+    """An operand that the extern op transposes itself."""
 
     def __init__(self, value):
         self.value = value
@@ -80,7 +80,7 @@ def other_arguments(arguments):
 def make_extern(program, node, reason):
     """All results that are tensors, at their recorded positions."""
     key = (node.op, reason)
-    program.opaque[key] = program.opaque.get(key, 0) + 1
+    program.extern[key] = program.extern.get(key, 0) + 1
     args = node.args
     if node.op in PRODUCTS:
         args = [take_transposed(program, a) for a in args]

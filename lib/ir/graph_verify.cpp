@@ -4,10 +4,10 @@
 //   3. elementwise operands have the result's shape and a dtype that the op takes: one dtype, or
 //      constants of its compute type (literals); select's condition and predicates are bool
 //   4. views and reductions have the type that the checked builders infer from their operands
-//   5. the results of an opaque op follow it and have the types that it lists
+//   5. the results of an extern op follow it and have the types that it lists
 //   6. inputs and outputs have unique names, and every Input node is listed once; scalars are 0-d
 //   7. names, source lines and keep marks belong to nodes
-#include "ir/verify_graph.h"
+#include "ir/graph_verify.h"
 
 #include "ir/build.h"
 #include "ir/format.h"
@@ -57,7 +57,7 @@ class Verifier {
       case OpKind::Convert: check_elementwise(id); break;
       case OpKind::View:
       case OpKind::Reduce: check_inferred(id); break;
-      case OpKind::Opaque: check_opaque(id); break;
+      case OpKind::Extern: check_extern(id); break;
     }
   }
 
@@ -74,7 +74,7 @@ class Verifier {
       case OpKind::Compare: require(count == 2, id, "needs two operands"); break;
       case OpKind::Ternary: require(count == 3, id, "needs three operands"); break;
       case OpKind::View: check_view_operands(id, count); break;
-      case OpKind::Opaque:
+      case OpKind::Extern:
         require(g_.node(id).op == Op::Extern || count == 1, id, "needs one operand");
         break;
     }
@@ -102,7 +102,7 @@ class Verifier {
       fits = has_attr<SliceAttr>(id);
     } else if (op == Op::Pad) {
       fits = has_attr<PadAttr>(id);
-    } else if (info(op).kind == OpKind::Opaque) {
+    } else if (info(op).kind == OpKind::Extern) {
       fits = has_attr<ExternAttr>(id);
     } else if (info(op).kind == OpKind::Reduce || op == Op::Iota || op == Op::Transpose ||
                op == Op::Flip || op == Op::Concat || op == Op::Gather) {
@@ -222,7 +222,7 @@ class Verifier {
     return build_slice(scratch_, g_.operand(id, 0), slice.start, stop, slice.step);
   }
 
-  void check_opaque(NodeId id) const {
+  void check_extern(NodeId id) const {
     const ExternAttr &attr = g_.attr<ExternAttr>(id);
     if (g_.node(id).op == Op::Extern) {
       require(!attr.dtypes.empty() && attr.dtypes.size() == attr.shapes.size(), id,

@@ -1,5 +1,5 @@
 // Broken graphs, made behind the builders' back: each invariant is named when it fails.
-#include "ir/verify_graph.h"
+#include "ir/graph_verify.h"
 
 #include "ir/build.h"
 #include "ir/float_bits.h"

@@ -6,7 +6,7 @@
 namespace fuse {
 
 /// Throws Error{Internal} naming the node and the first broken invariant; they are listed in
-/// verify_graph.cpp.
+/// graph_verify.cpp.
 void verify(const Graph &graph);
 
 }  // namespace fuse

@@ -2,7 +2,7 @@
 //
 // A machine atom is one digit of one layout, or the phase of an aligned axis. It is named by a
 // DimId beyond the kernel's own dims, so that Index arithmetic, with the digits' extents as ranges,
-// simplifies offsets before any code is emitted.
+// simplifies offsets before any code is emitted and shows what holds of them.
 #pragma once
 
 #include "ir/kernel.h"
@@ -76,6 +76,13 @@ class MachineMap {
   /// The term as an index.
   static Index term(const Index::Term &term);
 
+  /// The axis of the dims along whose vec digit an access of `width` elements runs: `width` divides
+  /// the digit, and the offset advances by 1 with it. Inside a division or remainder that may not
+  /// be seen: then it is the only axis that qualifies, and contiguity is the scheduler's promise.
+  /// kNone if there is none.
+  std::uint32_t vector_axis(LayoutId layout, const Index &offset, int width,
+                            const std::vector<DimId> &dims) const;
+
   SlotSpace slots(LayoutId layout, const std::vector<std::uint32_t> &axes) const;
 
   /// 0 <= index, over all machine positions.
@@ -93,5 +100,9 @@ class MachineMap {
   std::vector<std::vector<AxisMap>> axes_;                    // by layout
   std::vector<std::vector<std::pair<DimId, Index>>> places_;  // by layout: positions of dims
 };
+
+/// Shows that an index has one value in a block: of the digits and phases that it is made of, it
+/// uses those of the grid, the cluster and loops alone.
+bool is_uniform_in_block(const MachineMap &map, LayoutId layout, const Index &index);
 
 }  // namespace fuse

@@ -2,7 +2,7 @@
 //
 // Before: the kernel verifies. After: place() gives indices without kernel dims, whose ranges are
 // known, so division and remainder are simplified as far as the digits allow.
-#include "codegen/machine_map.h"
+#include "ir/machine_map.h"
 
 #include "ir/format.h"
 
@@ -102,7 +102,8 @@ std::vector<std::pair<DimId, Index>> MachineMap::place_dims(const Axis &axis,
   std::vector<std::pair<DimId, Index>> places;
   Index rest = map.position;
   for (std::size_t i = axis.dims.size(); i-- > 0;) {
-    const Index &extent = kernel_.dims[axis.dims[i]].extent;
+    Index extent = kernel_.dims[axis.dims[i]].extent;
+    if (extent.is_constant(0)) extent = 1;  // no position is valid
     if (i == 0) {
       places.emplace_back(axis.dims[i], rest);
       break;
@@ -150,6 +151,20 @@ Index MachineMap::term(const Index::Term &term) {
   return product;
 }
 
+std::uint32_t MachineMap::vector_axis(LayoutId layout, const Index &offset, int width,
+                                      const std::vector<DimId> &dims) const {
+  Index placed = place(offset, layout);
+  std::vector<std::uint32_t> unseen;
+  for (std::uint32_t a : axes_of(kernel_.layouts[layout], dims)) {
+    const AxisMap &map = axis(layout, a);
+    if (map.vec == kNone || map.vec_extent % width != 0) continue;
+    std::optional<Index> factor = placed.coefficient_of(map.vec);
+    if (factor && factor->is_constant(1)) return a;
+    if (!factor) unseen.push_back(a);
+  }
+  return unseen.size() == 1 ? unseen[0] : kNone;
+}
+
 SlotSpace MachineMap::slots(LayoutId layout, const std::vector<std::uint32_t> &axes) const {
   std::vector<DimId> atoms;
   std::vector<std::int64_t> extents;
@@ -166,6 +181,15 @@ SlotSpace MachineMap::slots(LayoutId layout, const std::vector<std::uint32_t> &a
 
 bool MachineMap::is_nonnegative(const Index &index) const {
   return fuse::is_nonnegative(index, ranges_);
+}
+
+bool is_uniform_in_block(const MachineMap &map, LayoutId layout, const Index &index) {
+  std::vector<DimId> used = map.place(index, layout).dims();
+  return std::all_of(used.begin(), used.end(), [&](DimId id) {
+    const Digit *digit = map.atom(id).digit;
+    return digit && (digit->kind == DigitKind::Grid || digit->kind == DigitKind::Cta ||
+                     digit->kind == DigitKind::Loop);
+  });
 }
 
 }  // namespace fuse

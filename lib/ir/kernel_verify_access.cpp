@@ -1,0 +1,75 @@
+// Invariants 18 and 22: vectors of accesses, and the shared offset of a move.
+#include "ir/kernel_verify.h"
+
+#include <bit>
+#include <numeric>
+
+namespace fuse {
+
+namespace {
+
+/// What is known to divide an atom.
+std::int64_t divisor_of(const Atom &atom) {
+  if (atom.kind != Atom::Kind::Mod) return 1;
+  return std::gcd(known_divisor(*atom.numerator, divisor_of),
+                  known_divisor(*atom.denominator, divisor_of));
+}
+
+/// The index at element e of any vector: the vec digit is a multiple of the width, and e.
+Index at_element(const MachineMap &map, const Index &placed, const AxisMap &along, int width,
+                 int e) {
+  constexpr DimId kVector = kNone - 1;
+  Ranges ranges = map.ranges();
+  ranges.extent = [&](DimId id) -> std::optional<Index> {
+    return id == kVector ? Index(along.vec_extent / width) : map.ranges().extent(id);
+  };
+  auto by = [&](const Atom &atom) -> std::optional<Index> {
+    bool is_vec = atom.kind == Atom::Kind::Dim && atom.id == along.vec;
+    return is_vec ? std::optional(Index::dim(kVector) * width + e) : std::nullopt;
+  };
+  return substitute(placed, by, ranges);
+}
+
+/// Elements of each vector lie side by side, the first at a multiple of their number.
+void verify_shared_vector(const Kernel &kernel, const MachineMap &map, const VectorAccess &access,
+                          const Index &placed, const std::string &place) {
+  std::uint32_t axis = map.vector_axis(access.layout, access.index, access.width, access.dims);
+  const AxisMap &along = map.axis(access.layout, axis);
+  Index first = at_element(map, placed, along, access.width, 0);
+  for (int e = 1; e < access.width; ++e)
+    require(at_element(map, placed, along, access.width, e) - first == Index(e), kernel, place,
+            "the {} elements of a vector do not lie side by side at shared offset {}", access.width,
+            to_string(kernel, access.index));
+  require(known_divisor(first, divisor_of) % access.width == 0, kernel, place,
+          "a vector of {} elements at shared offset {} is not aligned to its size", access.width,
+          to_string(kernel, access.index));
+}
+
+}  // namespace
+
+void verify_vector(const Kernel &kernel, const MachineMap &map, const VectorAccess &access,
+                   const std::string &place) {
+  int width = access.width;
+  require(width >= 1 && std::has_single_bit(static_cast<unsigned>(width)) &&
+              static_cast<std::size_t>(width) * size_of(access.dtype) <= 32,
+          kernel, place, "vectors of {} {} are no power of two of at most 32 bytes", width,
+          to_string(access.dtype));
+  bool runs =
+      width == 1 || map.vector_axis(access.layout, access.index, width, access.dims) != kNone;
+  require(runs, kernel, place, "no vec digit that {} divides advances {} by 1", width,
+          to_string(kernel, access.index));
+}
+
+void verify_shared_offset(const Kernel &kernel, const MachineMap &map, const VectorAccess &access,
+                          const std::string &place) {
+  verify_vector(kernel, map, access, place);
+  Index placed = map.place(access.index, access.layout);
+  std::optional<Interval> range = interval(placed, map.ranges());
+  require(range.has_value(), kernel, place, "shared offset {} has no bounds that are known",
+          to_string(kernel, access.index));
+  require(range->lo >= 0, kernel, place, "shared offset {} may be {}: it starts at 0",
+          to_string(kernel, access.index), range->lo);
+  if (access.width > 1) verify_shared_vector(kernel, map, access, placed, place);
+}
+
+}  // namespace fuse
