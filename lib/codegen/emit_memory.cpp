@@ -156,6 +156,15 @@ llvm::Value *Emitter::load_unaligned(const Stmt &stmt, llvm::Value *pointer) {
                           vector_of(element, static_cast<std::size_t>(stmt.vector)));
 }
 
+/// Elements of a buffer. Extents are bounded one by one: the product of all bounds may be no
+/// number.
+llvm::Value *Emitter::emit_elements(const Buffer &buffer, unsigned bits) {
+  llvm::Value *elements = b_.getIntN(bits, 1);
+  for (const Index &extent : buffer.shape)
+    elements = b_.CreateMul(elements, materialize(emit_offset(extent, {}, bits), bits));
+  return elements;
+}
+
 /// Whether the buffer holds both accesses around an unaligned vector.
 llvm::Value *Emitter::emit_window_inside(const Stmt &stmt, llvm::Value *pointer) {
   const Buffer &buffer = kernel_.buffers[stmt.buffer];
@@ -163,9 +172,8 @@ llvm::Value *Emitter::emit_window_inside(const Stmt &stmt, llvm::Value *pointer)
                 bytes = size * static_cast<std::uint64_t>(stmt.vector);
   llvm::Type *i64 = b_.getInt64Ty();
   llvm::Value *begin = b_.CreatePtrToInt(buffers_[stmt.buffer], i64);
-  Index elements = static_cast<std::int64_t>(size);
-  for (const Index &extent : buffer.shape) elements = elements * extent;
-  llvm::Value *end = b_.CreateAdd(begin, materialize(emit_offset(elements, {}, 64), 64));
+  llvm::Value *end =
+      b_.CreateAdd(begin, b_.CreateMul(emit_elements(buffer, 64), b_.getInt64(size)));
   llvm::Value *from = b_.CreateAnd(b_.CreatePtrToInt(pointer, i64), ~(bytes - 1));
   llvm::Value *to = b_.CreateAdd(from, b_.getInt64(2 * bytes));
   return b_.CreateAnd(b_.CreateICmpUGE(from, begin), b_.CreateICmpULE(to, end));

@@ -206,6 +206,7 @@ class Emitter {
   void write_vector(llvm::Value *pointer, const Values &elements);
   llvm::Value *load_vector(const Stmt &stmt, llvm::Value *pointer, int count);
   llvm::Value *load_unaligned(const Stmt &stmt, llvm::Value *pointer);
+  llvm::Value *emit_elements(const Buffer &buffer, unsigned bits);
   llvm::Value *emit_window_inside(const Stmt &stmt, llvm::Value *pointer);
   void store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements);
 
