@@ -220,7 +220,8 @@ llvm::Value *emit_or(Builder &b, llvm::Value *value, llvm::BasicBlock *from,
 /// What a load of so many elements gives where it reads nothing.
 llvm::Constant *Emitter::fill_of(const Stmt &load, int count) {
   DType dtype = kernel_.buffers[load.buffer].dtype;
-  llvm::Constant *fill = is_bool(dtype) ? b_.getInt8(0) : constant_of(dtype, load.fill);
+  llvm::Constant *fill =
+      is_bool(dtype) ? b_.getInt8(load.fill != 0) : constant_of(dtype, load.fill);
   if (count == 1) return fill;
   return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(count)),
                                         fill);

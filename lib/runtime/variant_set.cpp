@@ -28,6 +28,12 @@ const VariantSet::Pending *VariantSet::find_pending(const VariantClass &argument
   return nullptr;
 }
 
+std::shared_ptr<const Variant> VariantSet::Outcome::get() const {
+  if (error) throw Error(error->first, error->second);
+  if (other) std::rethrow_exception(other);
+  return variant;
+}
+
 std::shared_ptr<const Variant> VariantSet::start(const VariantClass &arguments,
                                                  const Bindings &sizes) {
   std::unique_lock lock(mutex_);
@@ -44,8 +50,8 @@ std::shared_ptr<const Variant> VariantSet::get(const VariantClass &arguments, co
     if (!pending) break;
     Pending other = *pending;
     lock.unlock();
-    other.result.wait();
-    if (other.sizes == sizes) return other.result.get();
+    const Outcome &outcome = other.outcome.get();
+    if (other.sizes == sizes) return outcome.get();
     lock.lock();
   }
   std::string why = broken ? "sizes beyond a limit: " + broken->why : reason;
@@ -58,27 +64,27 @@ std::shared_ptr<const Variant> VariantSet::compile(std::unique_lock<std::mutex> 
                                                    const VariantClass &arguments,
                                                    const Bindings &sizes, const std::string &reason,
                                                    bool check_limits) {
-  std::promise<std::shared_ptr<const Variant>> promise;
+  std::promise<Outcome> promise;
   pending_.push_back({arguments, sizes, promise.get_future().share()});
   lock.unlock();
-  std::shared_ptr<const Variant> variant;
-  std::exception_ptr error;
+  Outcome outcome;
+  std::exception_ptr thrown;
   try {
-    variant = timed_build(arguments, sizes, reason, check_limits);
+    outcome.variant = timed_build(arguments, sizes, reason, check_limits);
+  } catch (const Error &e) {
+    outcome.error.emplace(e.code(), e.what());
+    thrown = std::current_exception();
   } catch (...) {
-    error = std::current_exception();
+    outcome.other = thrown = std::current_exception();
   }
   lock.lock();
-  if (variant) ready_.push_back(variant);
+  if (outcome.variant) ready_.push_back(outcome.variant);
   // Launches that are bound to the variant share it.
   if (ready_.size() > 1 + kMaxVariants) ready_.erase(ready_.begin() + 1);
   std::erase_if(pending_, [&](const Pending &p) { return p.arguments == arguments; });
-  if (!error) {
-    promise.set_value(variant);
-    return variant;
-  }
-  promise.set_exception(error);
-  std::rethrow_exception(error);
+  promise.set_value(outcome);
+  if (thrown) std::rethrow_exception(thrown);
+  return outcome.variant;
 }
 
 std::shared_ptr<const Variant> VariantSet::timed_build(const VariantClass &arguments,

@@ -9,7 +9,9 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fuse {
@@ -37,11 +39,19 @@ class VariantSet {
   std::vector<Compilation> compilations() const;
 
  private:
-  using Result = std::shared_future<std::shared_ptr<const Variant>>;
+  /// What a compilation gave. Each waiter throws an Error of its own: the C++ library counts the
+  /// users of an exception that threads share where no sanitizer sees it.
+  struct Outcome {
+    std::shared_ptr<const Variant> variant;
+    std::optional<std::pair<ErrorCode, std::string>> error;
+    std::exception_ptr other;  // that is no Error
+
+    std::shared_ptr<const Variant> get() const;
+  };
   struct Pending {
     VariantClass arguments;
     Bindings sizes;
-    Result result;
+    std::shared_future<Outcome> outcome;
   };
 
   std::shared_ptr<const Variant> find(const VariantClass &arguments, const Bindings &sizes,
