@@ -11,8 +11,7 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int kFlatThreads = 256;
-constexpr int kRowThreads = 128;  // of a block with several rows
-constexpr int kMaxElementsPerThread = 64;
+constexpr int kRowThreads = 128;               // of a block with several rows
 constexpr int kSpareRegisters = 40;            // beside the elements: addresses, edges, states
 constexpr int kResidentRegisters = 24;         // likewise, of a thread that holds a part of a row
 constexpr int kUnpackRegisters = 8;            // more where it holds packed elements
@@ -196,12 +195,13 @@ class Chooser : MappingQueries {
 
   /// Half as many where each takes two registers.
   int max_elements() const {
-    return p_.reductions.held_bytes > 4 ? kMaxElementsPerThread / 2 : kMaxElementsPerThread;
+    int most = p_.reductions.held_bytes > 4 ? kMaxElementsPerThread / 2 : kMaxElementsPerThread;
+    return static_cast<int>(std::min<std::int64_t>(most, max_slots()));
   }
 
   int elements_per_thread(std::int64_t n) const {
     std::int64_t elements = n <= 1024 ? 16 : n <= 4096 ? 32 : max_elements();
-    return static_cast<int>(std::min(elements, max_slots()));
+    return static_cast<int>(std::min<std::int64_t>(elements, max_elements()));
   }
 
   void map_resident_rows(const Index &row, bool aligned) {
@@ -235,9 +235,9 @@ class Chooser : MappingQueries {
 
   /// Slots of a loop's iteration along rows and along columns; few where the body is long.
   std::int64_t unroll_rows() const {
-    return std::clamp<std::int64_t>(kLoopElements / vec_, 1, max_slots());
+    return std::clamp<std::int64_t>(kLoopElements / vec_, 1, max_vectors());
   }
-  std::int64_t unroll() const { return std::min<std::int64_t>(kUnroll, max_slots()); }
+  std::int64_t unroll() const { return std::min<std::int64_t>(kUnroll, max_vectors()); }
 
   void map_streaming_rows(const Index &row, bool aligned) {
     m_.form = Form::Streaming;
@@ -337,7 +337,8 @@ class Chooser : MappingQueries {
 
   /// All of the folded extent in registers, if it fits with narrower vectors or more threads.
   bool map_resident_columns(std::int64_t n, std::int64_t lanes, std::int64_t down) {
-    auto fits = [&] { return ceil_div(n, down) * vec_ <= kMaxElementsPerThread; };
+    std::int64_t most = std::min<std::int64_t>(kMaxElementsPerThread, max_slots());
+    auto fits = [&] { return ceil_div(n, down) * vec_ <= most; };
     while (!fits() && lanes * down < p_.target.max_threads_per_block) down *= 2;
     while (!fits() && vec_ > 1) vec_ /= 2;
     if (!fits()) return false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "passes/schedule/mapping.h"
+#include "passes/statement_limit.h"
 
 #include <algorithm>
 #include <bit>
@@ -49,11 +50,11 @@ class MappingQueries {
 
   /// Slots of a thread, a power of two, at which compilers still take linear time for the body.
   std::int64_t max_slots() const {
-    constexpr std::int64_t kMaxStatements = 4096;
-    std::int64_t slots =
-        std::max<std::int64_t>(1, kMaxStatements / std::max<std::int64_t>(1, p_.statements));
-    return pow2_at_least(slots + 1) / 2;
+    std::int64_t slots = kMaxStatements / std::max<std::int64_t>(1, p_.statements);
+    return pow2_at_least(std::max<std::int64_t>(1, slots) + 1) / 2;
   }
+  /// Likewise, of vectors.
+  std::int64_t max_vectors() const { return std::max<std::int64_t>(1, max_slots() / vec_); }
 
   /// 16 bytes of the narrowest contiguous tensor, but at most 32 of the widest.
   int widest_useful_vector() const {
