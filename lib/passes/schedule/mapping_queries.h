@@ -49,8 +49,12 @@ class MappingQueries {
   }
 
   /// Slots of a thread, a power of two, at which compilers still take linear time for the body.
+  /// Those of a long body are not kept apart, and live together.
   std::int64_t max_slots() const {
+    constexpr std::int64_t kLongBody = 256, kSpare = 32;
     std::int64_t slots = kMaxStatements / std::max<std::int64_t>(1, p_.statements);
+    if (p_.statements >= kLongBody)
+      slots = std::min(slots, (p_.target.max_registers - kSpare) / p_.live);
     return pow2_at_least(std::max<std::int64_t>(1, slots) + 1) / 2;
   }
   /// Likewise, of vectors.
@@ -129,5 +133,8 @@ class MappingQueries {
     return {};
   }
 };
+
+/// Registers that a thread of the mapping takes, where offsets advance along `inner`.
+std::int64_t registers_wanted(const MappingProblem &problem, const Mapping &mapping, DimId inner);
 
 }  // namespace fuse
