@@ -209,6 +209,10 @@ std::int64_t dynamic_shared_bytes(const Kernel &kernel);
 /// Blocks launched: the number that the grid digits of all layouts span, times the cluster size.
 Index grid_size(const Kernel &kernel);
 
+/// Statements of the body, scopes not counted; and of these, those of every slot.
+std::int64_t num_statements(const Kernel &kernel);
+std::int64_t num_unrolled(const Kernel &kernel);
+
 /// Symbols used anywhere, sorted: the size parameters of the kernel, after the buffers.
 std::vector<std::string> symbols_of(const Kernel &kernel);
 

@@ -117,6 +117,7 @@ PlannedKernel Writer::make_kernel(std::uint32_t group) {
   kernel.seconds = e.cost.seconds;
   kernel.bound = to_string(e.cost.bound);
   kernel.bytes = e.cost.bytes;
+  kernel.statements = e.body;
   for (std::size_t i = 0; i < kNumPipes; ++i)
     kernel.pipes.push_back(
         {std::string(to_string(static_cast<Pipe>(i))), kMicro * e.cost.pipe_seconds[i]});

@@ -60,6 +60,13 @@ TEST_P(Pipeline, PassesKeepMeaning) { try_graphs(GetParam(), 60, {}, passes_keep
 TEST_P(Pipeline, TextsReadBack) { try_graphs(GetParam(), 60, {}, texts_read_back); }
 TEST_P(Pipeline, LayoutsSpanDims) { try_graphs(GetParam(), 40, {}, layouts_span_dims); }
 TEST_P(Pipeline, RowLayoutsSpanDims) { try_graphs(GetParam(), 40, rows(), layouts_span_dims); }
+TEST_P(Pipeline, StatementsArePlanned) { try_graphs(GetParam(), 60, {}, statements_are_planned); }
+TEST_P(Pipeline, RowStatementsArePlanned) {
+  try_graphs(GetParam(), 60, rows(), statements_are_planned);
+}
+TEST_P(Pipeline, DeepStatementsArePlanned) {
+  try_graphs(GetParam(), 60, deep(), statements_are_planned);
+}
 TEST_P(Pipeline, KernelsCompute) { try_graphs(GetParam(), 12, {}, kernels_compute); }
 TEST_P(Pipeline, KernelsComputeStrictly) {
   try_graphs(GetParam(), 8, {}, kernels_compute_strictly);

@@ -40,7 +40,7 @@ class Assembler {
     draft(body);
     mapping_ = choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body),
                                reductions_.use, target_, options_, symbol_divisor(),
-                               static_cast<std::int64_t>(body.size())});
+                               static_cast<std::int64_t>(body.size()), most_live(body)});
     assemble(body);
     return std::move(built_);
   }
@@ -133,6 +133,7 @@ class Assembler {
     for (NodeId id : planned_.stores) builder.store(id);
     finish(builder);
     reductions_.use.held_bytes = most_held_bytes(body);
+    reductions_.use.arriving_bytes = arriving_bytes(body);
   }
 
   /// Reductions one after another, those that may go together together.
@@ -185,6 +186,48 @@ class Assembler {
       if (kind == StmtKind::Reduce || (has_stored && is_access(kind))) most = std::max(most, held);
     }
     return most;
+  }
+
+  /// Registers of values of one slot, where these are most.
+  std::int64_t most_live(const std::vector<Stmt> &body) const {
+    std::vector<std::size_t> last_use(built_.kernel.values.size(), 0);
+    for (std::size_t i = 0; i < body.size(); ++i)
+      for (ValueId v : body[i].operands) last_use[v] = i;
+    auto registers = [&](ValueId v) -> std::int64_t {
+      const KernelValue &value = built_.kernel.values[v];
+      return value.dims.empty() || is_bool(value.dtype) ? 0 : size_of(value.dtype) > 4 ? 2 : 1;
+    };
+    std::int64_t live = 0, most = 1;
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      for (ValueId v : std::set<ValueId>(body[i].operands.begin(), body[i].operands.end()))
+        if (last_use[v] == i) live -= registers(v);
+      for (ValueId v : body[i].results)
+        if (last_use[v] > i) live += registers(v);
+      most = std::max(most, live);
+    }
+    return most;
+  }
+
+  /// Bytes of each element while loads behind the last reduction are in flight together.
+  int arriving_bytes(const std::vector<Stmt> &body) const {
+    auto is_reduce = [](const Stmt &s) { return s.kind == StmtKind::Reduce; };
+    auto behind = std::find_if(body.rbegin(), body.rend(), is_reduce).base();
+    std::set<ValueId> used, arriving;
+    for (auto s = behind; s != body.end(); ++s) used.insert(s->operands.begin(), s->operands.end());
+    for (auto s = body.begin(); s != behind; ++s)
+      for (ValueId v : s->results)
+        if (used.contains(v)) arriving.insert(v);
+    for (auto s = behind; s != body.end() && s->kind != StmtKind::Store; ++s)
+      if (s->kind == StmtKind::Load && runs_along_all(s->results[0]))
+        arriving.insert(s->results[0]);
+    int bytes = 0;
+    for (ValueId v : arriving)
+      if (is_element(v)) bytes += static_cast<int>(size_of(built_.kernel.values[v].dtype));
+    return bytes;
+  }
+
+  bool runs_along_all(ValueId value) const {
+    return built_.kernel.values[value].dims.size() == domain_.dims.size();
   }
 
   static bool is_access(StmtKind kind) { return kind == StmtKind::Load || kind == StmtKind::Store; }

@@ -14,6 +14,7 @@ struct ReductionUse {
   bool re_expanded = false;  // a stored value that depends on them runs along the rows
   int state_bytes = 0;       // of all of them, for one result
   int held_bytes = 0;        // of each element, across a barrier
+  int arriving_bytes = 0;    // of each element, behind the last: what is held, and is being loaded
   int column_bytes = 0;      // of those over columns whose results run along the rows
   int columns = 0;           // their number
 };
@@ -58,6 +59,7 @@ struct MappingProblem {
   const LowerOptions &options;
   SymbolDivisor symbol_divisor;
   std::int64_t statements = 1;  // of the flat body
+  std::int64_t live = 1;        // registers of one slot where most of its values are live
 };
 
 /// Chooses form and layouts. Dims of a Split mapping beyond the domain's are numbered from

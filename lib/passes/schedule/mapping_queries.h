@@ -2,6 +2,7 @@
 #pragma once
 
 #include "passes/schedule/mapping.h"
+#include "passes/statement_limit.h"
 
 #include <algorithm>
 #include <bit>
@@ -48,11 +49,16 @@ class MappingQueries {
   }
 
   /// Slots of a thread, a power of two, at which compilers still take linear time for the body.
+  /// Those of a long body are not kept apart, and live together.
   std::int64_t max_slots() const {
-    std::int64_t slots =
-        std::max<std::int64_t>(1, kMaxStatements / std::max<std::int64_t>(1, p_.statements));
-    return pow2_at_least(slots + 1) / 2;
+    constexpr std::int64_t kLongBody = 256, kSpare = 32;
+    std::int64_t slots = kMaxStatements / std::max<std::int64_t>(1, p_.statements);
+    if (p_.statements >= kLongBody)
+      slots = std::min(slots, (p_.target.max_registers - kSpare) / p_.live);
+    return pow2_at_least(std::max<std::int64_t>(1, slots) + 1) / 2;
   }
+  /// Likewise, of vectors.
+  std::int64_t max_vectors() const { return std::max<std::int64_t>(1, max_slots() / vec_); }
 
   /// 16 bytes of the narrowest contiguous tensor, but at most 32 of the widest.
   int widest_useful_vector() const {
@@ -137,5 +143,8 @@ class MappingQueries {
            a.dims.size() == p_.domain.dims.size();
   }
 };
+
+/// Registers that a thread of the mapping takes, where offsets advance along `inner`.
+std::int64_t registers_wanted(const MappingProblem &problem, const Mapping &mapping, DimId inner);
 
 }  // namespace fuse
