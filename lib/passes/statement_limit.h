@@ -1,12 +1,9 @@
 // What one kernel may be: the planner merges, and the scheduler unrolls, up to it.
 #pragma once
 
-#include <cstdint>
+#include "ir/kernel.h"  // kMaxStatements
 
 namespace fuse {
-
-/// Statements that one kernel may emit: body x slots. LLVM and ptxas are superlinear beyond.
-inline constexpr std::int64_t kMaxStatements = 4096;
 
 /// Elements of its row that a thread holds, at most.
 inline constexpr int kMaxElementsPerThread = 64;
