@@ -34,6 +34,9 @@
 //  26  bulk loads stand in a loop with a pipe of 2 to 16 stages; they move whole rows, the same for
 //      all threads, from 16-byte boundaries, or one value for the block
 //  27  only `online` has terms, where it is complete at once
+//  28  a table has a value of every size for each instance, of symbols of the launch; its names are
+//      no others; it fits the parameters of a launch
+//  29  buffers that instances share are inputs and scalars whose shapes no size of the table is in
 #include "ir/kernel_verify.h"
 #include "ir/op.h"
 
@@ -382,6 +385,7 @@ class Verifier {
 
 void verify(const Kernel &kernel) {
   verify_layouts(kernel);
+  verify_instances(kernel);
   Verifier(kernel).verify();
 }
 

@@ -305,5 +305,49 @@ TEST(KernelVerify, Scopes) {  // 23, 24
       "do not come");
 }
 
+/// The error of a kernel of instances after a change.
+std::string error_of_instances(const std::function<void(Kernel &)> &change) {
+  Kernel k = parse_kernel(
+      "kernel @k(%x: f32[n] each, %w: f32[B], %s: f32[] scalar) -> (%y: f32[n] each) "
+      "threads 32 cluster 1 index 64 {\n  instances 2 n: 4, B; m: 1, 2\n  dims i: n\n"
+      "  layout L: i = grid n . thread 32\n  in L {\n    %a = load %x[i*m]\n"
+      "    store %y[i], %a\n  }\n}\n");
+  change(k);
+  return error_of(k);
+}
+
+TEST(KernelVerify, TablesOfInstances) {  // 28
+  EXPECT_EQ(error_of_instances([](Kernel &) {}), "");
+  EXPECT_EQ(error_of_instances([](Kernel &k) { k.table[1].values.pop_back(); }),
+            "kernel k: size m: 1 values for 2 instances");
+  EXPECT_EQ(error_of_instances([](Kernel &k) { k.table[1].name = "n"; }),
+            "kernel k: size: n names two");
+  EXPECT_EQ(error_of_instances([](Kernel &k) { k.table[1].name = "i"; }),
+            "kernel k: size i: i is also the name of a dim");
+  EXPECT_EQ(error_of_instances([](Kernel &k) { k.table[1].values[0] = Index::symbol("n"); }),
+            "kernel k: size m: n uses the size n of the table; write symbols of the launch");
+  EXPECT_EQ(error_of_instances([](Kernel &k) { k.table[1].values[0] = Index::dim(0); }),
+            "kernel k: size m: i uses more than symbols");
+  EXPECT_EQ(error_of_instances([](Kernel &k) { k.table[1].values[0] = -1; }),
+            "kernel k: size m: -1 is negative");
+  EXPECT_EQ(error_of_instances([](Kernel &k) { k.instances = 0; }),
+            "kernel k: signature: a table of no instances");
+  EXPECT_EQ(error_after("", [](Kernel &k) { k.buffers[0].each = true; }),
+            "kernel k: buffer x: `each` in a kernel without instances");
+  EXPECT_EQ(error_of_instances([](Kernel &k) {
+              k.instances = 1200;
+              for (InstanceSize &size : k.table) size.values.resize(1200);
+            }),
+            "kernel k: signature: 1200 instances take 43224 bytes of parameters, and a launch has "
+            "32764: split them");
+}
+
+TEST(KernelVerify, WhatInstancesShare) {  // 29
+  EXPECT_EQ(error_of_instances([](Kernel &k) { k.buffers[3].each = false; }),
+            "kernel k: buffer y: instances cannot share what they store; mark it `each`");
+  EXPECT_EQ(error_of_instances([](Kernel &k) { k.buffers[0].each = false; }),
+            "kernel k: buffer x: its size n differs between instances; mark it `each`");
+}
+
 }  // namespace
 }  // namespace fuse
