@@ -146,6 +146,16 @@ TEST(KernelInterpret, ReductionsOverLoopsAndClusters) {
   EXPECT_EQ(r.y[3], 49 * 25 + 49);
 }
 
+TEST(KernelInterpret, BlocksOfAReductionStoreTheirParts) {
+  Launch r;
+  EXPECT_EQ(r.run("dims i: 64, g: 2\nlayout L: i = grid 2 . thread 32; g = grid 2\nin L {\n"
+                  "%a = load %x[i]\n%s = reduce sum(%a) over i\nstore %p[g], %s\n}\n"),
+            "");
+  EXPECT_EQ(r.p[0], 31 * 16);
+  EXPECT_EQ(r.p[1], 31 * 16 + 32 * 32);
+  EXPECT_EQ(r.stats[1].element_accesses, 2);
+}
+
 TEST(KernelInterpret, LoopWithoutIterationsGivesTheIdentity) {
   Launch r;
   r.y[0] = 7;
