@@ -58,6 +58,7 @@ struct MappingProblem {
   const LowerOptions &options;
   SymbolDivisor symbol_divisor;
   std::int64_t statements = 1;  // of the flat body
+  int common_threads = 0;       // of kernels that shall differ in sizes alone; 0: this one's own
 };
 
 /// Chooses form and layouts. Dims of a Split mapping beyond the domain's are numbered from
