@@ -75,8 +75,9 @@ int try_copies(std::uint64_t first, std::uint64_t graphs, const RandomGraphOptio
   int packed = 0;
   for (std::uint64_t seed = first; seed < first + graphs; ++seed) {
     RandomGraph random = copies(seed, options);
-    std::string fault = check(random, kernels_compute);
-    if (!fault.empty()) ADD_FAILURE() << "seed " << seed << ": " << fault;
+    for (const auto &property : {kernels_compute, launches_compute})
+      if (std::string fault = check(random, property); !fault.empty())
+        ADD_FAILURE() << "seed " << seed << ": " << fault;
     LowerOptions lowering;
     lowering.sizes = random.symbols;
     for (const Kernel &k : lower(random.graph, Target::named("h200"), lowering).kernels)

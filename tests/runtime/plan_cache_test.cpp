@@ -68,6 +68,21 @@ TEST_F(PlanCacheTest, TheSecondTimeIsReadFromDisk) {
   EXPECT_FALSE(second.program.plan.decisions.empty());
 }
 
+TEST_F(PlanCacheTest, InstancesAreReadFromDisk) {
+  graph = parse(R"(graph @many(%x: f32[B, 5], %y: f32[7], %z: f32[B]) {
+  symbol B min=1 max=1000
+  %a = exp %x
+  %b = exp %y
+  %c = exp %z
+  return %a, %b, %c
+})");
+  Lowered first = lower_anew(), second = lower_anew();
+  EXPECT_TRUE(second.from_disk);
+  ASSERT_EQ(first.program.kernels.size(), 1u);
+  EXPECT_EQ(second.program.kernels[0].instances, 3);
+  EXPECT_EQ(to_string(second.program), to_string(first.program));
+}
+
 TEST_F(PlanCacheTest, AStoredProgramIsNotPlannedAgain) {
   Program program = lower(graph, kTarget, {});
   program.plan.decisions = {{"this entry", "read", "nothing was planned", 0, ""}};

@@ -1,5 +1,6 @@
-// Indices are walked side by side. Where their coefficients differ, a size of the table takes their
-// place; sizes that follow from others get no column of their own.
+// An index is a polynomial in positions whose coefficients are sizes: expressions of symbols.
+// Indices are walked side by side; where their sizes differ, one of the table takes their place.
+// Sizes that follow from others get no column of their own.
 #include "passes/schedule/generalize.h"
 
 #include "ir/format.h"
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace fuse {
 
@@ -54,23 +56,87 @@ std::vector<const Index *> all_sizes(const Kernel &kernel) {
   return sizes;
 }
 
-/// The index but for its coefficients.
-void append_form(std::string &text, const Index &index) {
-  for (const Index::Term &term : index.terms()) {
-    text += '#';
-    for (const Atom &atom : term.atoms) {
-      append(text, "{}{}{}", static_cast<int>(atom.kind),
-             atom.kind == Atom::Kind::Symbol ? "$" : ".",
-             atom.kind == Atom::Kind::Symbol ? atom.symbol : std::to_string(atom.id));
-      if (!is_division(atom)) continue;
-      text += '(';
-      append_form(text, *atom.numerator);
-      text += '/';
-      append_form(text, *atom.denominator);
-      text += ')';
-    }
+Index index_of(const Atom &atom) {
+  switch (atom.kind) {
+    case Atom::Kind::Dim: return Index::dim(atom.id);
+    case Atom::Kind::Symbol: return Index::symbol(atom.symbol);
+    case Atom::Kind::Value: return Index::value(atom.id);
+    case Atom::Kind::FloorDiv: return floordiv(*atom.numerator, *atom.denominator);
+    case Atom::Kind::Mod: return mod(*atom.numerator, *atom.denominator);
   }
-  text += ';';
+  return 0;
+}
+
+bool is_position(const Index &index) {
+  return index.uses(Atom::Kind::Dim) || index.uses(Atom::Kind::Value);
+}
+
+bool is_position(const Atom &atom) {
+  if (is_division(atom)) return is_position(*atom.numerator) || is_position(*atom.denominator);
+  return atom.kind != Atom::Kind::Symbol;
+}
+
+/// A product of positions and the size that it is multiplied by.
+struct Part {
+  std::vector<Atom> positions;
+  std::string form;  // of the positions, without sizes
+  Index size;
+};
+
+std::vector<Part> parts_of(const Index &index);
+
+/// The index without its sizes.
+std::string form_of(const Index &index) {
+  std::string form;
+  for (const Part &part : parts_of(index)) form += part.form + ";";
+  return form;
+}
+
+std::string form_of(const Atom &atom) {
+  std::string form = std::to_string(static_cast<int>(atom.kind));
+  if (!is_division(atom)) return form + "." + std::to_string(atom.id);
+  return form + "(" + form_of(*atom.numerator) + "/" + form_of(*atom.denominator) + ")";
+}
+
+/// In the order of their forms.
+std::vector<Part> parts_of(const Index &index) {
+  std::vector<Part> parts;
+  auto same_positions = [](const std::vector<Atom> &a, const std::vector<Atom> &b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const Atom &x, const Atom &y) { return compare(x, y) == 0; });
+  };
+  for (const Index::Term &term : index.terms()) {
+    Part part{{}, "", term.coefficient};
+    for (const Atom &atom : term.atoms) {
+      if (is_position(atom)) {
+        part.positions.push_back(atom);
+        part.form += form_of(atom);
+      } else {
+        part.size = part.size * index_of(atom);
+      }
+    }
+    auto known = std::find_if(parts.begin(), parts.end(), [&](const Part &p) {
+      return same_positions(p.positions, part.positions);
+    });
+    if (known == parts.end())
+      parts.push_back(std::move(part));
+    else
+      known->size = known->size + part.size;
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part &a, const Part &b) { return a.form < b.form; });
+  return parts;
+}
+
+/// The index divided by a number that divides all of its coefficients.
+Index divided(const Index &index, std::int64_t by) {
+  Index sum;
+  for (const Index::Term &term : index.terms()) {
+    Index product = term.coefficient / by;
+    for (const Atom &atom : term.atoms) product = product * index_of(atom);
+    sum = sum + product;
+  }
+  return sum;
 }
 
 void drop_names(Kernel &kernel) {
@@ -88,16 +154,24 @@ std::string skeleton(Kernel kernel) {
   drop_names(kernel);
   std::string forms;
   visit_sizes(kernel, [&](Index &index) {
-    append_form(forms, index);
+    forms += form_of(index) + "|";
     index = 0;
   });
   return to_string(kernel) + forms;
 }
 
+std::set<std::string> symbol_set(const Kernel &kernel) {
+  std::vector<std::string> symbols = symbols_of(kernel);
+  return {symbols.begin(), symbols.end()};
+}
+
 class Generalizer {
  public:
   explicit Generalizer(std::span<const Kernel *const> kernels)
-      : kernels_(kernels), k_(*kernels[0]) {}
+      : kernels_(kernels), k_(*kernels[0]) {
+    for (const KernelDim &dim : k_.dims) taken_.insert(dim.name);
+    for (const Kernel *kernel : kernels) taken_.merge(symbol_set(*kernel));
+  }
 
   std::optional<Kernel> run() {
     k_.instances = static_cast<int>(kernels_.size());
@@ -118,19 +192,20 @@ class Generalizer {
   }
 
  private:
-  using Values = std::vector<std::int64_t>;
+  using Values = std::vector<Index>;
 
   Index generalize(const std::vector<const Index *> &indices);
   Index generalize_atom(const std::vector<const Atom *> &atoms);
   Index size(const Values &values);
   std::optional<Index> derived(const Values &values) const;
-  std::string new_name() const;
+  static bool is_product(const Values &values, const Values &a, const Values &b);
+  std::string new_name();
 
   Index symbol(std::size_t column) const { return Index::symbol(k_.table[column].name); }
 
   std::span<const Kernel *const> kernels_;
   Kernel k_;
-  std::vector<Values> columns_;  // of k_.table
+  std::set<std::string> taken_;  // names
   bool fails_ = false;
 };
 
@@ -138,14 +213,16 @@ Index Generalizer::generalize(const std::vector<const Index *> &indices) {
   const Index &first = *indices[0];
   if (std::all_of(indices.begin(), indices.end(), [&](const Index *i) { return *i == first; }))
     return first;
+  std::vector<std::vector<Part>> parts;
+  for (const Index *index : indices) parts.push_back(parts_of(*index));
   Index sum;
-  for (std::size_t t = 0; t < first.terms().size(); ++t) {
-    Values coefficients;
-    for (const Index *index : indices) coefficients.push_back(index->terms()[t].coefficient);
-    Index product = size(coefficients);
-    for (std::size_t a = 0; a < first.terms()[t].atoms.size(); ++a) {
+  for (std::size_t p = 0; p < parts[0].size(); ++p) {
+    Values sizes;
+    for (const std::vector<Part> &own : parts) sizes.push_back(own[p].size);
+    Index product = size(sizes);
+    for (std::size_t a = 0; a < parts[0][p].positions.size(); ++a) {
       std::vector<const Atom *> atoms;
-      for (const Index *index : indices) atoms.push_back(&index->terms()[t].atoms[a]);
+      for (const std::vector<Part> &own : parts) atoms.push_back(&own[p].positions[a]);
       product = product * generalize_atom(atoms);
     }
     sum = sum + product;
@@ -155,13 +232,7 @@ Index Generalizer::generalize(const std::vector<const Index *> &indices) {
 
 Index Generalizer::generalize_atom(const std::vector<const Atom *> &atoms) {
   const Atom &first = *atoms[0];
-  switch (first.kind) {
-    case Atom::Kind::Dim: return Index::dim(first.id);
-    case Atom::Kind::Value: return Index::value(first.id);
-    case Atom::Kind::Symbol: return Index::symbol(first.symbol);
-    case Atom::Kind::FloorDiv:
-    case Atom::Kind::Mod: break;
-  }
+  if (!is_division(first)) return index_of(first);
   std::vector<const Index *> numerators, denominators;
   for (const Atom *atom : atoms) {
     numerators.push_back(atom->numerator.get());
@@ -172,48 +243,42 @@ Index Generalizer::generalize_atom(const std::vector<const Atom *> &atoms) {
                                        : floordiv(numerator, denominator);
 }
 
-/// A number that differs between the kernels. The factor in common stays in the code, where it
-/// tells of vectors that fit.
+/// A size that differs between the kernels. The factor in common stays in the code, where it tells
+/// of vectors that fit.
 Index Generalizer::size(const Values &values) {
-  if (std::all_of(values.begin(), values.end(), [&](auto v) { return v == values[0]; }))
+  if (std::all_of(values.begin(), values.end(), [&](const Index &v) { return v == values[0]; }))
     return values[0];
   std::int64_t factor = 0;
-  for (std::int64_t v : values) factor = std::gcd(factor, v);
-  if (values[0] < 0) factor = -factor;
-  Values parts;
-  for (std::int64_t v : values) parts.push_back(v / factor);
-  fails_ |= std::any_of(parts.begin(), parts.end(), [](std::int64_t v) { return v < 0; });
-  if (std::optional<Index> known = derived(parts)) return *known * factor;
-  k_.table.push_back({new_name(), {parts.begin(), parts.end()}});
-  columns_.push_back(std::move(parts));
-  return symbol(columns_.size() - 1) * factor;
+  for (const Index &v : values) factor = std::gcd(factor, known_divisor(v));
+  if (values[0].constant().value_or(0) < 0) factor = -factor;
+  Values rest;
+  for (const Index &v : values) rest.push_back(divided(v, factor));
+  fails_ |= std::any_of(rest.begin(), rest.end(),
+                        [](const Index &v) { return v.constant().value_or(0) < 0; });
+  if (std::optional<Index> known = derived(rest)) return *known * factor;
+  k_.table.push_back({new_name(), std::move(rest)});
+  return symbol(k_.table.size() - 1) * factor;
 }
 
 /// The values as a size that the table has, or the product of two.
 std::optional<Index> Generalizer::derived(const Values &values) const {
-  for (std::size_t a = 0; a < columns_.size(); ++a) {
-    if (columns_[a] == values) return symbol(a);
-    for (std::size_t b = 0; b <= a; ++b) {
-      auto is_product = [&, t = std::size_t{0}](std::int64_t v) mutable {
-        std::int64_t product = columns_[a][t] * columns_[b][t];
-        ++t;
-        return v == product;
-      };
-      if (std::all_of(values.begin(), values.end(), is_product)) return symbol(a) * symbol(b);
-    }
+  for (std::size_t a = 0; a < k_.table.size(); ++a) {
+    if (k_.table[a].values == values) return symbol(a);
+    for (std::size_t b = 0; b <= a; ++b)
+      if (is_product(values, k_.table[a].values, k_.table[b].values)) return symbol(a) * symbol(b);
   }
   return std::nullopt;
 }
 
-std::string Generalizer::new_name() const {
-  std::vector<std::string> taken = symbols_of(*kernels_[0]);
-  for (const KernelDim &dim : k_.dims) taken.push_back(dim.name);
-  for (std::size_t n = k_.table.size();; ++n) {
-    std::string name = "n" + std::to_string(n);
-    bool is_free = std::none_of(k_.table.begin(), k_.table.end(),
-                                [&](const InstanceSize &size) { return size.name == name; });
-    if (is_free && std::find(taken.begin(), taken.end(), name) == taken.end()) return name;
-  }
+bool Generalizer::is_product(const Values &values, const Values &a, const Values &b) {
+  for (std::size_t t = 0; t < values.size(); ++t)
+    if (!(values[t] == a[t] * b[t])) return false;
+  return true;
+}
+
+std::string Generalizer::new_name() {
+  for (std::size_t n = k_.table.size();; ++n)
+    if (std::string name = "n" + std::to_string(n); taken_.insert(name).second) return name;
 }
 
 /// Grid digits that count the blocks of their axis, written as that: no column is needed for them.
@@ -262,7 +327,7 @@ std::string skeleton_of(const Kernel &kernel) { return skeleton(kernel); }
 
 std::string body_skeleton_of(const Kernel &kernel) {
   Kernel body = kernel;
-  body.threads = body.resident = 0;
+  body.threads = body.resident = body.index_bits = 0;
   for (Layout &layout : body.layouts)
     for (Axis &axis : layout.axes) axis.digits.clear();
   return skeleton(std::move(body));

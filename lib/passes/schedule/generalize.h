@@ -14,7 +14,7 @@ namespace fuse {
 /// sizes alone: extents, blocks, iterations, offsets.
 std::string skeleton_of(const Kernel &kernel);
 
-/// The text of its body alone: what the layout says is left out too.
+/// The text of its body alone: what the layout says is left out too, and the width of offsets.
 std::string body_skeleton_of(const Kernel &kernel);
 
 /// The kernel whose instance t is kernels[t], of which there are at least two, all of one skeleton:

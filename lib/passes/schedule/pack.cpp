@@ -12,6 +12,8 @@
 #include <bit>
 #include <map>
 #include <numeric>
+#include <set>
+#include <tuple>
 
 namespace fuse {
 
@@ -61,12 +63,11 @@ void order_buffers(Candidate &c) {
   auto rank = [&](BufferId b) {
     BufferRole role =
         k.buffers[b].role == BufferRole::Scalar ? BufferRole::Input : k.buffers[b].role;
-    return std::pair(role, first[b]);
+    return std::tuple(role, first[b], b);
   };
   std::vector<BufferId> order(k.buffers.size()), name(order.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](BufferId a, BufferId b) { return rank(a) < rank(b); });
+  std::sort(order.begin(), order.end(), [&](BufferId a, BufferId b) { return rank(a) < rank(b); });
   std::vector<Buffer> buffers;
   std::vector<Binding> bindings;
   for (BufferId b : order) {
@@ -116,11 +117,13 @@ class Packer {
   Candidate candidate(std::size_t step, Kernel kernel) const;
   bool is_worth_it(const PlannedKernel &planned) const;
   void pack_alike(Group group);
+  static std::map<std::string, Group> by_skeleton(Group group);
   void pack(const Group &group);
   bool is_shared(const Kernel &kernel, const Group &group, BufferId buffer) const;
   std::size_t instances_of_a_launch(const Kernel &kernel) const;
   Pack slice(const Kernel &kernel, const Group &group, std::size_t begin, std::size_t end) const;
   PlannedKernel planned(const Pack &pack) const;
+  void limit_blocks(const Kernel &kernel);
   void explain(const Pack &pack, const PlannedKernel &planned);
   void rewrite(const std::vector<std::size_t> &order);
 
@@ -156,30 +159,39 @@ std::map<std::pair<std::size_t, std::string>, Packer::Group> Packer::candidates_
   return groups;
 }
 
-/// Lays kernels of one body out alike, and packs those that then differ in sizes alone.
+/// Packs kernels of one body that differ in sizes alone, once they are laid out alike.
 void Packer::pack_alike(Group group) {
   if (group.size() < 2) return;
-  std::map<std::string, Group> alike;
-  int threads = 0;
-  for (Candidate &c : group) {
+  int threads = 0, index_bits = 0;
+  for (const Candidate &c : group) {
     threads = std::max(threads, c.kernel.threads);
-    alike[skeleton_of(c.kernel)].push_back(std::move(c));
+    index_bits = std::max(index_bits, c.kernel.index_bits);
   }
+  for (Candidate &c : group) c.kernel.index_bits = index_bits;
+  std::map<std::string, Group> alike = by_skeleton(std::move(group));
   if (alike.size() > 1) {
-    std::map<std::string, Group> again;
-    for (auto &[key, candidates] : alike)
+    Group again;
+    for (const auto &[skeleton, candidates] : alike)
       for (const Candidate &c : candidates) {
-        Candidate rebuilt = candidate(c.step, rebuild_(p_.steps[c.step].kernel, threads));
-        std::string skeleton = skeleton_of(rebuilt.kernel);
-        again[std::move(skeleton)].push_back(std::move(rebuilt));
+        again.push_back(candidate(c.step, rebuild_(p_.steps[c.step].kernel, threads)));
+        again.back().kernel.index_bits = index_bits;
       }
-    alike = std::move(again);
+    alike = by_skeleton(std::move(again));
   }
-  for (auto &[key, candidates] : alike) {
+  for (auto &[skeleton, candidates] : alike) {
     std::sort(candidates.begin(), candidates.end(),
               [](const Candidate &a, const Candidate &b) { return a.step < b.step; });
     if (candidates.size() > 1) pack(candidates);
   }
+}
+
+std::map<std::string, Packer::Group> Packer::by_skeleton(Group group) {
+  std::map<std::string, Group> alike;
+  for (Candidate &c : group) {
+    std::string skeleton = skeleton_of(c.kernel);
+    alike[std::move(skeleton)].push_back(std::move(c));
+  }
+  return alike;
 }
 
 void Packer::pack(const Group &group) {
@@ -276,6 +288,19 @@ PlannedKernel Packer::planned(const Pack &pack) const {
   return all;
 }
 
+/// Sizes at which a launch might have too many blocks make kernels that take long: other sizes are
+/// planned anew, and these stay apart.
+void Packer::limit_blocks(const Kernel &kernel) {
+  auto less = [](const Index &a, const Index &b) { return compare(a, b) < 0; };
+  std::set<Index, decltype(less)> seen(less);
+  Index grid = grid_size(kernel);
+  for (int i = 0; i < kernel.instances; ++i) {
+    Index blocks = at_instance(kernel, grid, i);
+    if (!blocks.constant() && seen.insert(blocks).second)
+      p_.limits.push_back({blocks, INT32_MAX / kernel.instances, "the blocks of an instance"});
+  }
+}
+
 void Packer::explain(const Pack &pack, const PlannedKernel &planned) {
   double alone = 0;
   for (std::size_t step : pack.steps) alone += p_.plan.kernels[p_.steps[step].kernel].seconds;
@@ -311,6 +336,7 @@ void Packer::rewrite(const std::vector<std::size_t> &order) {
       } else {
         planned_kernels.push_back(planned(*pack->second));
         explain(*pack->second, planned_kernels.back());
+        limit_blocks(pack->second->kernel);
         step.bindings = std::move(pack->second->bindings);
         kernels.push_back(std::move(pack->second->kernel));
       }

@@ -167,6 +167,34 @@ TEST(Pack, SymbolicSizes) {
   ASSERT_EQ(p.kernels.size(), 1u);
   EXPECT_EQ(symbols_of(p.kernels[0]), (std::vector<std::string>{"B"}));
   EXPECT_EQ(at_instance(p.kernels[0], p.kernels[0].dims[0].extent, 1), Index::symbol("B") * 128);
+  ASSERT_EQ(p.limits.size(), 2u) << "one for each number of blocks";
+  EXPECT_EQ(p.limits[0].max, INT32_MAX / 3);
+  options.sizes = {{"B", std::int64_t{1} << 24}};
+  EXPECT_EQ(lowered(g, kTarget, options).kernels.size(), 3u);
+}
+
+TEST(Pack, SizesOfOtherSymbols) {
+  Graph g("symbols");
+  g.output("y", exp(g.input("x", f32, {g.dim("n0"), 64})));
+  g.output("z", exp(g.input("w", f32, {g.dim("C")})));
+  g.output("v", exp(g.input("u", f32, {7, 5})));
+  LowerOptions options;
+  options.sizes = {{"n0", 16}, {"C", 100}};
+  Program p = lowered(g, kTarget, options);
+  ASSERT_EQ(p.kernels.size(), 1u);
+  const Kernel &k = p.kernels[0];
+  EXPECT_EQ(symbols_of(k), (std::vector<std::string>{"C", "n0"}));
+  EXPECT_EQ(at_instance(k, k.dims[0].extent, 0), Index::symbol("n0") * 64);
+  EXPECT_EQ(at_instance(k, k.dims[0].extent, 2), 35);
+}
+
+TEST(Pack, StridesOfTheirOwn) {
+  LowerOptions options;
+  options.inputs.assign(5, {true, 4});
+  Program p = lowered(descent(std::vector<Shape>(2, {30, 70})), kTarget, options);
+  ASSERT_EQ(p.kernels.size(), 1u);
+  EXPECT_EQ(p.kernels[0].instances, 2);
+  EXPECT_EQ(p.kernels[0].table.size(), 4u) << to_string(p.kernels[0]);
 }
 
 TEST(Pack, MemoryThatIsOneOrdersKernels) {
