@@ -33,6 +33,9 @@ std::string name_of(const Kernel &kernel, const LaunchBuffer &buffer);
 /// The index with the sizes of the instance for those of the table.
 Index at_instance(const Kernel &kernel, const Index &index, int instance);
 
+/// Whether the index uses a size of the table.
+bool differs_between_instances(const Kernel &kernel, const Index &index);
+
 /// The sizes of a launch and those of the instance's row of the table.
 Bindings sizes_of(const Kernel &kernel, int instance, const Bindings &sizes);
 

@@ -8,15 +8,6 @@ namespace fuse {
 
 namespace {
 
-bool uses_symbol(const Index &index, const std::string &name) {
-  bool found = false;
-  substitute(index, [&](const Atom &atom) -> std::optional<Index> {
-    found |= atom.kind == Atom::Kind::Symbol && atom.symbol == name;
-    return std::nullopt;
-  });
-  return found;
-}
-
 void verify_size(const Kernel &k, const InstanceSize &size) {
   std::string place = "size " + size.name;
   auto count = static_cast<std::size_t>(k.instances);
@@ -25,10 +16,8 @@ void verify_size(const Kernel &k, const InstanceSize &size) {
   for (const Index &value : size.values) {
     require(!value.uses(Atom::Kind::Dim) && !value.uses(Atom::Kind::Value), k, place,
             "{} uses more than symbols", to_string(k, value));
-    for (const InstanceSize &other : k.table)
-      require(!uses_symbol(value, other.name), k, place,
-              "{} uses the size {} of the table; write symbols of the launch", to_string(k, value),
-              other.name);
+    require(!differs_between_instances(k, value), k, place,
+            "{} uses a size of the table; write symbols of the launch", to_string(k, value));
     require(value.constant().value_or(0) >= 0, k, place, "{} is negative", to_string(k, value));
   }
   for (const KernelDim &d : k.dims)
@@ -41,9 +30,8 @@ void verify_shared(const Kernel &k, const Buffer &b) {
   bool is_read = b.role == BufferRole::Input || b.role == BufferRole::Scalar;
   require(is_read, k, place, "instances cannot share what they store; mark it `each`");
   for (const Index &extent : b.shape)
-    for (const InstanceSize &size : k.table)
-      require(!uses_symbol(extent, size.name), k, place,
-              "its size {} differs between instances; mark it `each`", size.name);
+    require(!differs_between_instances(k, extent), k, place,
+            "its extent {} differs between instances; mark it `each`", to_string(k, extent));
 }
 
 }  // namespace

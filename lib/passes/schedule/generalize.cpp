@@ -343,4 +343,19 @@ std::optional<Kernel> generalize(std::span<const Kernel *const> kernels) {
   return is_valid(*k) ? k : std::nullopt;
 }
 
+bool divides_by_sizes(const Kernel &kernel) {
+  bool divides = false;
+  auto look = [&](const Atom &atom) -> std::optional<Index> {
+    divides |= is_division(atom) && is_position(atom) &&
+               differs_between_instances(kernel, *atom.denominator);
+    return std::nullopt;
+  };
+  visit_statements(kernel.body, [&](const Index &index) { substitute(index, look); });
+  for (const Layout &layout : kernel.layouts)
+    for (const Axis &axis : layout.axes)
+      for (std::size_t d = 1; d < axis.dims.size(); ++d)
+        divides |= differs_between_instances(kernel, kernel.dims[axis.dims[d]].extent);
+  return divides;
+}
+
 }  // namespace fuse

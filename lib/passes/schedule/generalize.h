@@ -23,4 +23,8 @@ std::string body_skeleton_of(const Kernel &kernel);
 /// cannot be shown to nest.
 std::optional<Kernel> generalize(std::span<const Kernel *const> kernels);
 
+/// Whether positions of the generalized kernel are divided by sizes of its table: where they were
+/// constants, that was a multiplication.
+bool divides_by_sizes(const Kernel &kernel);
+
 }  // namespace fuse

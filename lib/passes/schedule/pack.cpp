@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -115,10 +116,14 @@ class Packer {
 
   std::map<std::pair<std::size_t, std::string>, Group> candidates_by_body(const StepOrder &order);
   Candidate candidate(std::size_t step, Kernel kernel) const;
+  double busy_seconds(const PlannedKernel &planned) const {
+    return planned.seconds - target_.launch_seconds;
+  }
   bool is_worth_it(const PlannedKernel &planned) const;
   void pack_alike(Group group);
   static std::map<std::string, Group> by_skeleton(Group group);
   void pack(const Group &group);
+  Group without_long_ones(const Group &group) const;
   bool is_shared(const Kernel &kernel, const Group &group, BufferId buffer) const;
   std::size_t instances_of_a_launch(const Kernel &kernel) const;
   Pack slice(const Kernel &kernel, const Group &group, std::size_t begin, std::size_t end) const;
@@ -135,8 +140,7 @@ class Packer {
 };
 
 bool Packer::is_worth_it(const PlannedKernel &planned) const {
-  double busy = planned.seconds - target_.launch_seconds;
-  return target_.launch_seconds > kLookupSeconds + kTableShare * busy;
+  return target_.launch_seconds > kLookupSeconds + kTableShare * busy_seconds(planned);
 }
 
 Candidate Packer::candidate(std::size_t step, Kernel kernel) const {
@@ -181,7 +185,7 @@ void Packer::pack_alike(Group group) {
   for (auto &[skeleton, candidates] : alike) {
     std::sort(candidates.begin(), candidates.end(),
               [](const Candidate &a, const Candidate &b) { return a.step < b.step; });
-    if (candidates.size() > 1) pack(candidates);
+    pack(candidates);
   }
 }
 
@@ -195,10 +199,15 @@ std::map<std::string, Packer::Group> Packer::by_skeleton(Group group) {
 }
 
 void Packer::pack(const Group &group) {
+  if (group.size() < 2) return;
   std::vector<const Kernel *> kernels;
   for (const Candidate &c : group) kernels.push_back(&c.kernel);
   std::optional<Kernel> kernel = generalize(kernels);
   if (!kernel) return;
+  if (divides_by_sizes(*kernel)) {
+    Group small = without_long_ones(group);
+    if (small.size() < group.size()) return pack(small);
+  }
   for (BufferId b = 0; b < kernel->buffers.size(); ++b)
     kernel->buffers[b].each = !is_shared(*kernel, group, b);
   std::size_t most = instances_of_a_launch(*kernel);
@@ -210,6 +219,15 @@ void Packer::pack(const Group &group) {
   }
 }
 
+/// Divisions by numbers that the compiler does not know may take as long as the work itself.
+Packer::Group Packer::without_long_ones(const Group &group) const {
+  Group small;
+  std::copy_if(group.begin(), group.end(), std::back_inserter(small), [&](const Candidate &c) {
+    return busy_seconds(p_.plan.kernels[p_.steps[c.step].kernel]) < target_.launch_seconds;
+  });
+  return small;
+}
+
 /// All instances read one memory, in one shape.
 bool Packer::is_shared(const Kernel &kernel, const Group &group, BufferId buffer) const {
   const Buffer &b = kernel.buffers[buffer];
@@ -218,8 +236,8 @@ bool Packer::is_shared(const Kernel &kernel, const Group &group, BufferId buffer
   bool is_one = std::all_of(group.begin(), group.end(), [&](const Candidate &c) {
     return c.bindings[buffer].kind == first.kind && c.bindings[buffer].index == first.index;
   });
-  return is_one && std::all_of(b.shape.begin(), b.shape.end(), [&](const Index &extent) {
-           return at_instance(kernel, extent, 0) == extent;
+  return is_one && std::none_of(b.shape.begin(), b.shape.end(), [&](const Index &extent) {
+           return differs_between_instances(kernel, extent);
          });
 }
 
@@ -274,7 +292,7 @@ PlannedKernel Packer::planned(const Pack &pack) const {
     unite(all.reads, one.reads);
     unite(all.stores, one.stores);
     all.bytes += one.bytes;
-    longest = std::max(longest, one.seconds - target_.launch_seconds);
+    longest = std::max(longest, busy_seconds(one));
     for (std::size_t i = 0; i < all.pipes.size(); ++i) all.pipes[i].us += one.pipes[i].us;
   }
   for (const PipeTime &pipe : all.pipes)

@@ -325,7 +325,7 @@ TEST(KernelVerify, TablesOfInstances) {  // 28
   EXPECT_EQ(error_of_instances([](Kernel &k) { k.table[1].name = "i"; }),
             "kernel k: size i: i is also the name of a dim");
   EXPECT_EQ(error_of_instances([](Kernel &k) { k.table[1].values[0] = Index::symbol("n"); }),
-            "kernel k: size m: n uses the size n of the table; write symbols of the launch");
+            "kernel k: size m: n uses a size of the table; write symbols of the launch");
   EXPECT_EQ(error_of_instances([](Kernel &k) { k.table[1].values[0] = Index::dim(0); }),
             "kernel k: size m: i uses more than symbols");
   EXPECT_EQ(error_of_instances([](Kernel &k) { k.table[1].values[0] = -1; }),
@@ -346,7 +346,7 @@ TEST(KernelVerify, WhatInstancesShare) {  // 29
   EXPECT_EQ(error_of_instances([](Kernel &k) { k.buffers[3].each = false; }),
             "kernel k: buffer y: instances cannot share what they store; mark it `each`");
   EXPECT_EQ(error_of_instances([](Kernel &k) { k.buffers[0].each = false; }),
-            "kernel k: buffer x: its size n differs between instances; mark it `each`");
+            "kernel k: buffer x: its extent n differs between instances; mark it `each`");
 }
 
 }  // namespace

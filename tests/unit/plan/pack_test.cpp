@@ -143,6 +143,24 @@ TEST(Pack, KernelsThatTakeLongStayApart) {
   EXPECT_EQ(p.kernels.size(), 2u);
 }
 
+/// Transposed: a thread divides its number by the rows to find its element.
+Graph transposes(std::int64_t scale) {
+  Graph g("transposes");
+  for (std::int64_t rows : {40, 56}) {
+    std::string name = std::to_string(rows);
+    Value x = g.input("x" + name, f32, {rows * scale, 40});
+    g.output("y" + name, transpose(x, {1, 0}) * 2.0);
+  }
+  return g;
+}
+
+TEST(Pack, DivisionsBySizesAreForSmallKernels) {
+  Program small = lowered(transposes(1)), large = lowered(transposes(1 << 13));
+  ASSERT_EQ(small.kernels.size(), 1u);
+  EXPECT_TRUE(divides_by_sizes(small.kernels[0]));
+  EXPECT_EQ(large.kernels.size(), 2u);
+}
+
 TEST(Pack, Reductions) {
   Graph g("sums");
   for (std::int64_t rows : {3, 100, 1000}) {
