@@ -40,6 +40,13 @@ std::optional<Hook> store_hook(Cache cache, std::size_t bytes) {
   return std::nullopt;
 }
 
+/// Nobody writes it while the kernel runs: what `noalias` says of a parameter.
+void mark_invariant(llvm::Value *loaded) {
+  auto *load = llvm::cast<llvm::LoadInst>(loaded);
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                    llvm::MDNode::get(load->getContext(), {}));
+}
+
 llvm::Value *load_words(Builder &b, Hook hook, llvm::Value *pointer, std::size_t words) {
   llvm::Module &module = *b.GetInsertBlock()->getModule();
   llvm::Value *loaded = b.CreateCall(hook_function(module, hook), {pointer});
@@ -109,7 +116,11 @@ llvm::Value *Emitter::load_vector(const Stmt &stmt, llvm::Value *pointer, int co
   llvm::Type *element = memory_type_of(buffer.dtype, module_.getContext());
   std::size_t size = static_cast<std::size_t>(count) * size_of(buffer.dtype);
   std::optional<Hook> hook = load_hook(stmt.cache, size);
-  if (!hook) return read_vector(pointer, element, count);
+  if (!hook) {
+    llvm::Value *loaded = read_vector(pointer, element, count);
+    if (buffer.each && buffer.role == BufferRole::Input && !buffer.coherent) mark_invariant(loaded);
+    return loaded;
+  }
   llvm::Type *type = vector_of(element, static_cast<std::size_t>(count));
   return b_.CreateBitCast(load_words(b_, *hook, pointer, size / 4), type);
 }

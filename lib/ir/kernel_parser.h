@@ -42,6 +42,7 @@ class KernelParser {
   void parse_parameters(BufferRole role);
   void parse_extents(std::vector<Index> &extents);
   void parse_attributes(Buffer &b);
+  void parse_instances();
   void parse_dims();
   void parse_layout();
   Axis parse_axis();

@@ -41,6 +41,9 @@
 //  29  unaligned accesses are loads of 8 or 16 bytes with no cache policy, of buffers that are
 //      neither coherent nor strided
 //  30  statements, counted once for each slot, are at most 4 times what planning aims at
+//  31  a table has a value of every size for each instance, of symbols of the launch; its names are
+//      no others; it fits the parameters of a launch
+//  32  buffers that instances share are inputs and scalars whose shapes no size of the table is in
 #include "ir/kernel_verify.h"
 #include "ir/op.h"
 
@@ -404,6 +407,7 @@ class Verifier {
 
 void verify(const Kernel &kernel) {
   verify_layouts(kernel);
+  verify_instances(kernel);
   Verifier(kernel).verify();
   verify_size(kernel);
 }

@@ -69,6 +69,7 @@ class LayoutVerifier {
     verify_unique(k_.dims, "dim");
     verify_unique(k_.layouts, "layout");
     verify_unique(k_.values, "value", true);
+    verify_unique(k_.table, "size");
     for (const std::string &symbol : symbols_of(k_)) {
       require(is_identifier(symbol), k_, "symbol", "'{}' is no identifier", symbol);
       for (const KernelDim &d : k_.dims)

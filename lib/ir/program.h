@@ -33,7 +33,7 @@ struct WorkspaceBuffer {
 };
 
 struct Step {
-  // A kernel: its index and one binding for each of its buffers.
+  // A kernel: its index and one binding for each of launch_buffers(kernel).
   // An extern op: its name, and bindings of its operands, then of its results.
   bool is_extern = false;
   std::size_t kernel = 0;

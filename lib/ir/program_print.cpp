@@ -2,6 +2,7 @@
 //
 // Memory is named by its kind and position, as steps bind it: `input 0`, `workspace 2`.
 #include "ir/format.h"
+#include "ir/instances.h"
 #include "ir/lexer.h"
 #include "ir/literal_text.h"
 #include "ir/program_text.h"
@@ -89,9 +90,14 @@ class Printer {
 
   void print_launch(const Step &s) {
     append(out_, "  launch {} (", s.kernel);
+    const Kernel &kernel = p_.kernels[s.kernel];
+    std::vector<LaunchBuffer> buffers = launch_buffers(kernel);
     for (std::size_t i = 0; i < s.bindings.size(); ++i) {
-      if (i) out_ += ", ";
+      const auto &[buffer, instance] = buffers[i];
+      bool each = kernel.buffers[buffer].each;
+      append(out_, "{}{}", i ? ", " : "", each && instance == 0 ? "(" : "");
       print_binding(s.bindings[i]);
+      if (each && instance + 1 == kernel.instances) out_ += ")";
     }
     out_ += ")\n";
   }

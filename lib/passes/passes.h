@@ -25,6 +25,8 @@ struct LowerOptions {
   std::vector<ArgumentClass> inputs, outputs;  // missing entries: contiguous, 16-byte aligned
   Bindings sizes;                              // expected sizes of symbols, for the cost model
   PlanOverrides overrides;
+  /// Inputs and outputs, by position, that will be one memory.
+  std::vector<std::pair<std::size_t, std::size_t>> in_place;
 };
 
 /// Keeps what outputs and extern ops reach.
@@ -53,7 +55,8 @@ Plan plan(const Graph &graph, const Target &target, const LowerOptions &options)
 /// what a framework without fusion does.
 PlanTotals unfused_totals(const Graph &graph, const Target &target, const LowerOptions &options);
 
-/// Lays the planned kernels on the machine: layouts, residency, offsets, workspace.
+/// Lays the planned kernels on the machine: layouts, residency, offsets, workspace. Small kernels
+/// of one body that do not wait for one another become instances of one.
 Program schedule(const Graph &graph, const Plan &plan, const Target &target,
                  const LowerOptions &options);
 

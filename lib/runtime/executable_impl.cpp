@@ -73,6 +73,7 @@ std::shared_ptr<const Variant> ExecutableImpl::build(const VariantClass &argumen
   options.outputs.assign(outputs, arguments.end());
   options.sizes = sizes;
   options.overrides = options_.overrides;
+  for (const SharedMemory &pair : in_place_) options.in_place.emplace_back(pair.input, pair.output);
   Lowered lowered = [&] {
     std::lock_guard lock(lower_mutex_);
     return lower_(options);

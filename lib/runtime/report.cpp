@@ -1,6 +1,7 @@
 // What an Executable tells of itself.
 #include "codegen/codegen.h"
 #include "ir/format.h"
+#include "ir/instances.h"
 #include "runtime/executable_impl.h"
 #include "runtime/worker.h"
 
@@ -16,10 +17,12 @@ std::int64_t bytes_of(const Kernel &kernel, const Bindings &sizes) {
     return it == sizes.end() ? std::int64_t{1} : it->second;
   };
   std::int64_t total = 0;
-  for (const Buffer &buffer : kernel.buffers) {
+  for (const LaunchBuffer &at : launch_buffers(kernel)) {
+    const Buffer &buffer = kernel.buffers[at.buffer];
     if (buffer.role == BufferRole::Scalar) continue;
     std::int64_t bytes = static_cast<std::int64_t>(size_of(buffer.dtype));
-    for (const Index &extent : buffer.shape) bytes *= evaluate(extent, leaf);
+    for (const Index &extent : buffer.shape)
+      bytes *= evaluate(at_instance(kernel, extent, at.instance), leaf);
     total += bytes;
   }
   return total;

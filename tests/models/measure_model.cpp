@@ -8,6 +8,7 @@
 // kernel each would. `bytes_fused`: every kernel reads and writes its buffers once.
 #include "codegen/codegen.h"
 #include "ir/format.h"
+#include "ir/instances.h"
 #include "ir/op.h"
 #include "passes/passes.h"
 #include "runtime/worker.h"
@@ -69,11 +70,12 @@ void count_unfused(const GraphData &g, Measurement &m) {
 void count_fused(const Program &program, Measurement &m) {
   auto no_symbol = [](const Atom &) { return std::int64_t{1}; };
   for (const Kernel &kernel : program.kernels)
-    for (const Buffer &buffer : kernel.buffers) {
+    for (const LaunchBuffer &at : launch_buffers(kernel)) {
+      const Buffer &buffer = kernel.buffers[at.buffer];
       if (buffer.role == BufferRole::Scalar) continue;
       double bytes = static_cast<double>(size_of(buffer.dtype));
       for (const Index &extent : buffer.shape)
-        bytes *= static_cast<double>(evaluate(extent, no_symbol));
+        bytes *= static_cast<double>(evaluate(at_instance(kernel, extent, at.instance), no_symbol));
       m.bytes_fused += bytes;
     }
   for (const PlannedKernel &k : program.plan.kernels) m.predicted_us += 1e6 * k.seconds;

@@ -21,13 +21,14 @@ class Assembler {
  public:
   Assembler(const GraphData &graph, const PlannedKernel &planned, const KernelMemory &memory,
             const Target &target, const LowerOptions &options,
-            const std::vector<bool> &approximable)
+            const std::vector<bool> &approximable, int common_threads)
       : g_(graph),
         planned_(planned),
         memory_(memory),
         target_(target),
         options_(options),
-        approximable_(approximable) {}
+        approximable_(approximable),
+        common_threads_(common_threads) {}
 
   BuiltKernel run() {
     domain_ = planned_.domain;
@@ -40,7 +41,8 @@ class Assembler {
     draft(body);
     mapping_ = choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body),
                                reductions_.use, target_, options_, symbol_divisor(),
-                               static_cast<std::int64_t>(body.size()), most_live(body)});
+                               static_cast<std::int64_t>(body.size()), most_live(body),
+                               common_threads_});
     assemble(body);
     return std::move(built_);
   }
@@ -52,6 +54,7 @@ class Assembler {
   const Target &target_;
   const LowerOptions &options_;
   const std::vector<bool> &approximable_;
+  int common_threads_;
   Domain domain_;
   KernelTensors tensors_;
   KernelReductions reductions_;
@@ -383,8 +386,9 @@ class Assembler {
 
 BuiltKernel build_kernel(const GraphData &graph, const PlannedKernel &planned,
                          const KernelMemory &memory, const Target &target,
-                         const LowerOptions &options, const std::vector<bool> &approximable) {
-  return Assembler(graph, planned, memory, target, options, approximable).run();
+                         const LowerOptions &options, const std::vector<bool> &approximable,
+                         int common_threads) {
+  return Assembler(graph, planned, memory, target, options, approximable, common_threads).run();
 }
 
 }  // namespace fuse

@@ -35,9 +35,11 @@ struct KernelMemory {
   std::map<NodeId, std::vector<MemoryLayout>> writes;
 };
 
-/// Lays a planned kernel on the machine. `approximable`: by node, see tolerance.h.
+/// Lays a planned kernel on the machine. `approximable`: by node, see tolerance.h. With
+/// `common_threads`, so that others of its kind differ from it in sizes alone: pack_instances.
 BuiltKernel build_kernel(const GraphData &graph, const PlannedKernel &planned,
                          const KernelMemory &memory, const Target &target,
-                         const LowerOptions &options, const std::vector<bool> &approximable);
+                         const LowerOptions &options, const std::vector<bool> &approximable,
+                         int common_threads = 0);
 
 }  // namespace fuse

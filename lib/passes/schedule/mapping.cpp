@@ -84,6 +84,7 @@ class Chooser : MappingQueries {
 
   /// Fewer threads where the work is small, but whole warps.
   int block_threads(std::int64_t elements) const {
+    if (p_.common_threads > 0) return p_.common_threads;
     std::int64_t wanted = pow2_at_least(ceil_div(elements, vec_));
     return static_cast<int>(std::clamp<std::int64_t>(wanted, 32, kFlatThreads));
   }

@@ -100,9 +100,12 @@ class MappingQueries {
   }
 
   Axis axis(std::vector<DimId> dims, std::vector<Digit> digits) const {
-    // A loop stays even where one iteration suffices: the body names it.
-    std::erase_if(digits, [](const Digit &d) {
-      return d.kind != DigitKind::Loop && d.extent.is_constant(1);
+    // A loop stays even where one iteration suffices: the body names it. So do blocks, where other
+    // kernels of this body have several.
+    std::erase_if(digits, [this](const Digit &d) {
+      bool stays =
+          d.kind == DigitKind::Loop || (d.kind == DigitKind::Grid && p_.common_threads > 0);
+      return !stays && d.extent.is_constant(1);
     });
     if (digits.empty()) digits.push_back(digit(DigitKind::Reg, 1));
     return {std::move(dims), std::move(digits), {}};

@@ -5,6 +5,7 @@
 #include "passes/plan_graph.h"
 #include "passes/schedule/choose_fills.h"
 #include "passes/schedule/kernel_builder.h"
+#include "passes/schedule/pack.h"
 #include "passes/tolerance.h"
 
 #include <algorithm>
@@ -38,6 +39,9 @@ class Scheduler {
       else
         add_kernel(plan_.kernels[step.kernel]);
     }
+    pack_instances(program_, target_, options_, [this](std::size_t kernel, int common_threads) {
+      return build(program_.plan.kernels[kernel], common_threads).kernel;
+    });
     return std::move(program_);
   }
 
@@ -149,14 +153,19 @@ class Scheduler {
                        [&](NodeId id) { return num_elements(g_.shape(id)) == Dim(0); });
   }
 
+  BuiltKernel build(const PlannedKernel &planned, int common_threads = 0) {
+    BuiltKernel built = build_kernel(g_, planned, memory_of(planned), target_, options_,
+                                     approximable_, common_threads);
+    choose_fills(built.kernel);
+    return built;
+  }
+
   void add_kernel(const PlannedKernel &planned) {
     if (is_empty(planned)) {
       for (NodeId id : planned.stores) written_places(id);
       return;
     }
-    BuiltKernel built =
-        build_kernel(g_, planned, memory_of(planned), target_, options_, approximable_);
-    choose_fills(built.kernel);
+    BuiltKernel built = build(planned);
     program_.plan.steps.push_back({false, program_.plan.kernels.size(), kNoNode});
     program_.plan.kernels.push_back(planned);
     Step step;

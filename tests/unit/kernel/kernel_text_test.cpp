@@ -1,6 +1,6 @@
 // Kernel text: print and parse are inverse for every statement kind, malformed text is refused
 // with its place, and no text crashes the parser.
-#include "ir/kernel.h"
+#include "ir/instances.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,19 @@
 
 namespace fuse {
 namespace {
+
+// A table of instances, in canonical form.
+constexpr std::string_view kInstances =
+    R"(kernel @many(%x: f32[n, m*4] align 16 each, %w: f32[B], %s: f32[] scalar each) -> (%y: f32[n] each) workspace (%p: f32[n] coherent each) threads 32 cluster 1 index 64 {
+  instances 3 n: 4, 0, B*2 + 1; m: 1, 7, B
+  dims i: n
+  layout L: i = grid (n + 31) / 32 . thread 32
+  in L {
+    %a = load %x[i*m]
+    store %y[i], %a
+  }
+}
+)";
 
 // Every kind of statement, digit and attribute once, in canonical form.
 constexpr std::string_view kEverything =
