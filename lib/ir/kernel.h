@@ -154,6 +154,7 @@ struct Kernel {
   int cluster = 1;      // blocks per cluster
   int resident = 0;     // blocks an SM shall hold at least, which bounds registers; 0: no bound
   int index_bits = 64;  // width of offsets: 32 where no offset reaches 2^31
+  Bindings divisors;    // powers of two that the launch promises to divide symbols
   std::vector<Buffer> buffers;  // in parameter order
   std::vector<KernelDim> dims;
   std::vector<Layout> layouts;
@@ -202,6 +203,9 @@ std::int64_t dynamic_shared_bytes(const Kernel &kernel);
 
 /// Blocks launched: the number that the grid digits of all layouts span, times the cluster size.
 Index grid_size(const Kernel &kernel);
+
+/// Largest known divisor of an index over symbols, with what the kernel is promised of them.
+std::int64_t promised_divisor(const Kernel &kernel, const Index &index);
 
 /// Symbols used anywhere, sorted: the size parameters of the kernel, after the buffers.
 std::vector<std::string> symbols_of(const Kernel &kernel);

@@ -105,7 +105,19 @@ void KernelParser::parse_signature() {
   k_.cluster = parse_setting("cluster");
   if (lexer_.peek().name == "resident") k_.resident = parse_setting("resident");
   k_.index_bits = parse_setting("index");
+  if (lexer_.accept("divisors")) parse_divisors();
   lexer_.expect("{");
+}
+
+void KernelParser::parse_divisors() {
+  lexer_.expect("(");
+  do {
+    Token symbol = lexer_.expect(Token::Kind::Identifier, "a symbol");
+    std::int64_t divisor = lexer_.expect_integer("a divisor", kMaxCount);
+    if (!k_.divisors.emplace(symbol.name, divisor).second)
+      lexer_.error(symbol, symbol.name + " has two divisors");
+  } while (lexer_.accept(","));
+  lexer_.expect(")");
 }
 
 int KernelParser::parse_setting(std::string_view name) {

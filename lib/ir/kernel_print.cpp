@@ -98,7 +98,17 @@ class Printer {
     if (!workspace.empty()) append(out_, " workspace ({})", workspace);
     append(out_, " threads {} cluster {}", k_.threads, k_.cluster);
     if (k_.resident != 0) append(out_, " resident {}", k_.resident);
-    append(out_, " index {} {{\n", k_.index_bits);
+    append(out_, " index {}", k_.index_bits);
+    print_divisors();
+    out_ += " {\n";
+  }
+
+  void print_divisors() {
+    if (k_.divisors.empty()) return;
+    std::string text;
+    for (const auto &[symbol, divisor] : k_.divisors)
+      append(text, "{}{} {}", text.empty() ? "" : ", ", symbol, divisor);
+    append(out_, " divisors ({})", text);
   }
 
   void print_dims() {

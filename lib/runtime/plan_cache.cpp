@@ -33,10 +33,12 @@ std::string text_of(const std::vector<ArgumentClass> &classes) {
 
 // The bindings name every field: a new one does not compile before it is in the key.
 std::string text_of(const LowerOptions &options) {
-  const auto &[strict, batch_invariant, inputs, outputs, sizes, overrides] = options;
+  const auto &[strict, batch_invariant, inputs, outputs, sizes, divisors, overrides] = options;
   std::string text = fmt::format("strict {} batch_invariant {}\n", strict, batch_invariant);
   append(text, "inputs{}\noutputs{}\nsizes", text_of(inputs), text_of(outputs));
   for (const auto &[name, size] : sizes) append(text, " {}={}", name, size);
+  text += "\ndivisors";
+  for (const auto &[name, divisor] : divisors) append(text, " {}={}", name, divisor);
   const auto &[keep, recompute, no_fuse] = overrides;
   text += "\nkeep";
   for (const std::string &label : keep) text += " " + label;

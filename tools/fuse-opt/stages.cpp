@@ -91,6 +91,7 @@ class Lowering {
       return;
     lowering_.strict = options.strict;
     lowering_.sizes = options.dims;
+    lowering_.divisors = divisors_of(options.dims);
     lowering_.overrides = options.overrides;
     planned_ = timed("passes, plan", options,
                      [&] { return plan_graph(graph, target, lowering_, listener(options)); });

@@ -65,16 +65,9 @@ Index part_of(const Domain &domain, const std::vector<DimId> &group, std::size_t
   return i == 0 ? rest : mod(rest, domain.dims[group[i]].extent, ranges);
 }
 
-/// The largest power of two up to `limit` that divides n; n = 0 is divisible by all.
-int power_of_two_divisor(std::int64_t n, int limit) {
-  int p = 1;
-  while (p * 2 <= limit && n % (p * 2) == 0) p *= 2;
-  return p;
-}
-
 /// Widest access at which the guard has one value: its conditions change only at multiples.
 int uniform_width(const GuardConditions &guards, ValueId guard, DimId along, int width,
-                  const Kernel &kernel, const SymbolDivisor &divisor) {
+                  const Kernel &kernel, SizeQuestions &sizes) {
   if (guard == kNone) return width;
   const std::vector<DimId> &dims = kernel.values[guard].dims;
   if (!std::binary_search(dims.begin(), dims.end(), along)) return width;
@@ -87,14 +80,14 @@ int uniform_width(const GuardConditions &guards, ValueId guard, DimId along, int
     Index rest = condition - *factor * Index::dim(along);
     if (factor->is_constant(-1)) rest = rest + Index(1);
     if (!factor->is_constant(1) && !factor->is_constant(-1)) return 1;
-    width = power_of_two_divisor(divisor_of(rest, divisor), width);
+    width = sizes.dividing_power(rest, width);
   }
   return width;
 }
 
 /// Elements per access of one load or store.
 int vector_width(const Kernel &kernel, const Stmt &s, const Axis &axis,
-                 const GuardConditions &guards, const SymbolDivisor &divisor) {
+                 const GuardConditions &guards, SizeQuestions &sizes) {
   auto vec = static_cast<int>(vec_extent(axis));
   DimId last = axis.dims.back();
   const Buffer &buffer = kernel.buffers[s.buffer];
@@ -105,20 +98,15 @@ int vector_width(const Kernel &kernel, const Stmt &s, const Axis &axis,
   if (buffer.alignment < size * width) width = std::max(1, buffer.alignment / size);
   Index rest = s.index - Index::dim(last);
   if (axis.align.buffer != kNone) rest = rest - axis.align.base;
-  width = power_of_two_divisor(divisor_of(rest, divisor), width);
+  // What vectors do not follow is loaded by element where its phase is not known.
+  width = axis.align.buffer == kNone ? sizes.dividing_power(rest, width)
+                                     : sizes.whole_or_declared(rest, width);
   // A vector does not leave the innermost dim of a flattened axis.
-  if (axis.dims.size() > 1)
-    width = power_of_two_divisor(divisor_of(kernel.dims[last].extent, divisor), width);
-  return uniform_width(guards, s.guard, last, width, kernel, divisor);
+  if (axis.dims.size() > 1) width = sizes.dividing_power(kernel.dims[last].extent, width);
+  return uniform_width(guards, s.guard, last, width, kernel, sizes);
 }
 
 }  // namespace
-
-std::int64_t divisor_of(const Index &index, const SymbolDivisor &divisor) {
-  return known_divisor(index, [&](const Atom &a) -> std::int64_t {
-    return a.kind == Atom::Kind::Symbol ? divisor(a.symbol) : 1;
-  });
-}
 
 std::vector<Access> collect_accesses(const Kernel &kernel, const std::vector<Stmt> &body) {
   std::vector<Access> accesses;
@@ -183,15 +171,15 @@ Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body) {
 }
 
 void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &layout,
-                       const GuardConditions &guards, const SymbolDivisor &divisor) {
+                       const GuardConditions &guards, SizeQuestions &sizes) {
   auto axis = std::find_if(layout.axes.begin(), layout.axes.end(),
                            [](const Axis &a) { return vec_extent(a) > 1; });
   for (Stmt &s : body) {
     bool is_access = s.kind == StmtKind::Load || s.kind == StmtKind::Store;
     if (is_access && axis != layout.axes.end())
-      s.vector = vector_width(kernel, s, *axis, guards, divisor);
+      s.vector = vector_width(kernel, s, *axis, guards, sizes);
     set_vector_widths(kernel, s.body, s.kind == StmtKind::In ? kernel.layouts[s.layout] : layout,
-                      guards, divisor);
+                      guards, sizes);
   }
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "ir/kernel.h"
+#include "passes/schedule/size_questions.h"
 
-#include <functional>
 #include <map>
 #include <vector>
 
@@ -31,15 +31,9 @@ DimId contiguous_dim(const Kernel &kernel, const std::vector<Access> &accesses,
 /// over the joined dims.
 Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body);
 
-/// Divisors of symbols, by name.
-using SymbolDivisor = std::function<std::int64_t(const std::string &)>;
-
 /// Sets the vector width of every load and store that stands in the layout: the widest access of at
 /// most 16 bytes that the vec digit, the offset's divisors and the buffer's alignment allow.
 void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &layout,
-                       const GuardConditions &guards, const SymbolDivisor &divisor);
-
-/// Known divisor of an index, counting divisors of symbols.
-std::int64_t divisor_of(const Index &index, const SymbolDivisor &divisor);
+                       const GuardConditions &guards, SizeQuestions &sizes);
 
 }  // namespace fuse

@@ -27,7 +27,8 @@ class Assembler {
         memory_(memory),
         target_(target),
         options_(options),
-        approximable_(approximable) {}
+        approximable_(approximable),
+        sizes_(graph.symbols, options) {}
 
   BuiltKernel run() {
     domain_ = planned_.domain;
@@ -39,7 +40,7 @@ class Assembler {
     domain_ = merge_dims(domain_, body);
     draft(body);
     mapping_ = choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body),
-                               reductions_.use, target_, options_, symbol_divisor(),
+                               reductions_.use, target_, options_, sizes_,
                                static_cast<std::int64_t>(body.size())});
     assemble(body);
     return std::move(built_);
@@ -52,6 +53,7 @@ class Assembler {
   const Target &target_;
   const LowerOptions &options_;
   const std::vector<bool> &approximable_;
+  SizeQuestions sizes_;
   Domain domain_;
   KernelTensors tensors_;
   KernelReductions reductions_;
@@ -60,14 +62,6 @@ class Assembler {
   Mapping mapping_;
   BuiltKernel built_;
   GuardConditions guards_;
-
-  SymbolDivisor symbol_divisor() const {
-    return [this](const std::string &name) -> std::int64_t {
-      for (const Symbol &s : g_.symbols)
-        if (s.name == name) return s.bounds.divisor;
-      return 1;
-    };
-  }
 
   TensorRef add_buffer(NodeId node, const MemoryLayout &layout, BufferRole role) {
     Kernel &k = built_.kernel;
@@ -210,7 +204,15 @@ class Assembler {
     }
     k.index_bits = offsets_are_narrow() ? 32 : 64;
     k.body = {in_layout(0, std::move(body))};
-    set_vector_widths(k, k.body, k.layouts[0], guards_, symbol_divisor());
+    set_vector_widths(k, k.body, k.layouts[0], guards_, sizes_);
+    take_for_granted();
+  }
+
+  /// What the layout takes for granted of the sizes.
+  void take_for_granted() {
+    built_.kernel.divisors = sizes_.divisors();
+    for (Limit &limit : sizes_.limits()) built_.limits.push_back(std::move(limit));
+    built_.ranges = sizes_.ranges();
   }
 
   /// Strides, sizes and positions that are not known may be large.

@@ -20,6 +20,7 @@ struct BuiltKernel {
   Kernel kernel;
   std::vector<KernelArgument> arguments;  // one for each buffer
   std::vector<Limit> limits;
+  std::vector<SizeRange> ranges;
 };
 
 /// How a node lies in memory, decided by the program: names, strides, alignment.

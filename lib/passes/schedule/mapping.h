@@ -56,7 +56,7 @@ struct MappingProblem {
   ReductionUse reductions;
   const Target &target;
   const LowerOptions &options;
-  SymbolDivisor symbol_divisor;
+  SizeQuestions &sizes;
   std::int64_t statements = 1;  // of the flat body
 };
 

@@ -42,6 +42,11 @@ class MappingQueries {
                     [&](const Atom &a) -> std::int64_t { return p_.options.sizes.at(a.symbol); });
   }
 
+  /// The length of a row that a layout holds, behind a head: of a tier, where sizes are not known.
+  std::int64_t row_length(const Index &row, int head = 0) const {
+    return std::max<std::int64_t>(1, p_.sizes.tier(row + head) - head);
+  }
+
   /// For digits, which have at least one position.
   std::int64_t expected_at_least_1(const Index &index) const {
     return std::max<std::int64_t>(1, expected(index));
@@ -68,24 +73,19 @@ class MappingQueries {
     return static_cast<int>(std::min<std::int64_t>(widest, max_slots()));
   }
 
-  std::int64_t divisor(const Index &index) const { return divisor_of(index, p_.symbol_divisor); }
-
   /// Whether whole vectors along the inner dim start at multiples of the vector in every access
   /// that is contiguous along it.
   bool starts_are_aligned() const {
     return std::all_of(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
       auto factor = a.stmt->index.coefficient_of(inner_);
       if (!factor || !factor->is_constant(1)) return true;
-      return divisor(a.stmt->index - Index::dim(inner_)) % vec_ == 0;
+      return p_.sizes.divides(vec_, a.stmt->index - Index::dim(inner_));
     });
   }
 
   /// Largest power of two that divides the inner extent, up to the vector.
   int dividing_vector() const {
-    std::int64_t n = divisor(p_.domain.dims[inner_].extent);
-    int v = vec_;
-    while (n % v != 0) v /= 2;
-    return v;
+    return p_.sizes.dividing_power(p_.domain.dims[inner_].extent, vec_);
   }
 
   std::vector<DimId> with_inner_last(std::vector<DimId> dims) const {
@@ -122,7 +122,7 @@ class MappingQueries {
       auto factor = a.stmt->index.coefficient_of(inner_);
       if (!factor || !factor->is_constant(1) || a.stmt->index.uses(Atom::Kind::Value)) continue;
       Index base = a.stmt->index - Index::dim(inner_);
-      if (divisor(base) % vec_ != 0 && a.dims.size() == p_.domain.dims.size())
+      if (!p_.sizes.divides(vec_, base) && a.dims.size() == p_.domain.dims.size())
         return {a.stmt->buffer, base};
     }
     return {};

@@ -21,7 +21,7 @@ class Scheduler {
         target_(target),
         options_(options),
         approximable_(approximable(graph)) {
-    options_.sizes = expected_sizes(graph, plan.sizes.empty() ? options.sizes : plan.sizes);
+    options_.sizes = expected_sizes(graph.symbols, plan.sizes.empty() ? options.sizes : plan.sizes);
   }
 
   Program run() {
@@ -162,7 +162,22 @@ class Scheduler {
     for (const KernelArgument &a : built.arguments) step.bindings.push_back(bind(a));
     program_.kernels.push_back(std::move(built.kernel));
     program_.steps.push_back(std::move(step));
-    program_.limits.insert(program_.limits.end(), built.limits.begin(), built.limits.end());
+    for (const Limit &limit : built.limits) add_limit(limit);
+    for (const SizeRange &range : built.ranges) add_range(range);
+  }
+
+  void add_limit(const Limit &limit) {
+    auto is_known = [&](const Limit &l) { return l.value == limit.value && l.max <= limit.max; };
+    if (std::none_of(program_.limits.begin(), program_.limits.end(), is_known))
+      program_.limits.push_back(limit);
+  }
+
+  void add_range(const SizeRange &range) {
+    auto is_known = [&](const SizeRange &r) {
+      return r.value == range.value && r.min == range.min && r.max == range.max;
+    };
+    if (std::none_of(program_.ranges.begin(), program_.ranges.end(), is_known))
+      program_.ranges.push_back(range);
   }
 
   std::vector<NodeId> results_of(NodeId id) const {
