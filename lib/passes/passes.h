@@ -16,7 +16,9 @@ namespace fuse {
 /// What is known of one argument when a program is compiled: its size class.
 struct ArgumentClass {
   bool strided = false;
-  int alignment = 16;  // bytes
+  int alignment = 16;     // bytes
+  bool has_rows = false;  // strided: elements of the last axis are neighbours
+  bool shifted = false;   // as many elements from a 16-byte boundary as all others of these
 };
 
 /// Powers of two, at most 16, that divide the sizes: what their class says of them.
@@ -43,6 +45,7 @@ struct LowerOptions {
   // Of symbols, and strides "<name>.stride<axis>", that the program may be made for; of others it
   // knows the divisors that the graph declares.
   Bindings divisors;
+  bool narrow_offsets = false;  // offsets have 32 bits as long as sizes allow it
   PlanOverrides overrides;
 };
 

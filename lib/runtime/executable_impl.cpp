@@ -28,6 +28,8 @@ ExecutableImpl::ExecutableImpl(Interface interface, Lower lower, const CompileOp
         return build(arguments, sizes);
       }),
       workspaces_(options.allocator) {
+  for (std::size_t i = 0; i < num_arguments(); ++i)
+    element_sizes_.push_back(static_cast<int>(size_of(argument(i).dtype)));
   for (const auto &[extent, words] : interface_.not_empty) solver_.require_elements(extent, words);
   if (!options_.no_recompile || !options_.expected_sizes.empty())
     first_ = variants_.start(VariantClass(num_arguments()), expected_);
@@ -107,12 +109,18 @@ bool ExecutableImpl::refine(Bindings &expected, const std::vector<std::string> &
 Lowered ExecutableImpl::lower_for(const VariantClass &arguments, const Bindings &sizes) const {
   LowerOptions options = lowering_of(arguments);
   options.divisors = divisors_of(sizes);
+  options.narrow_offsets = true;
   if (first_) refine(options.sizes, tiered_, sizes);
   for (;;) {
     Lowered lowered = lower(options);
     const Limit *limit = broken_limit(lowered.program, sizes);
     const SizeRange *range = broken_range(lowered.program, sizes);
     if (!limit && !range) return lowered;
+    // Limits on offsets are the only ones of this height.
+    if (limit && limit->max >= kMaxNarrowPositions && options.narrow_offsets) {
+      options.narrow_offsets = false;
+      continue;
+    }
     if (!refine(options.sizes, symbols_of(limit ? limit->value : range->value), sizes))
       return lowered;
   }
@@ -146,6 +154,8 @@ std::shared_ptr<const Variant> ExecutableImpl::build(const VariantClass &argumen
 
 std::string ExecutableImpl::reason_for(const VariantClass &arguments) const {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].shifted)
+      return fmt::format("{} and others are shifted alike", argument(i).name);
     if (arguments[i].strided) return fmt::format("{} is strided", argument(i).name);
     if (arguments[i].alignment < 16)
       return fmt::format("{} is aligned to {} bytes", argument(i).name, arguments[i].alignment);
@@ -204,8 +214,9 @@ std::size_t ExecutableImpl::fill_key(std::int64_t *key, const ArgumentFacts *fac
   std::int64_t *end = key;
   *end++ = static_cast<std::int64_t>(context.id);
   for (std::size_t i = 0; i < num_arguments(); ++i) {
-    *end++ = facts[i].kind.alignment | (facts[i].kind.strided ? 256 : 0);
-    if (facts[i].kind.strided) end = std::copy_n(facts[i].strides, solver_.rank(i), end);
+    const ArgumentClass &kind = facts[i].kind;
+    *end++ = kind.alignment | (kind.strided ? 256 : 0) | (kind.shifted ? 512 : 0);
+    if (kind.strided) end = std::copy_n(facts[i].strides, solver_.rank(i), end);
   }
   end = std::copy_n(values, solver_.num_symbols(), end);
   return static_cast<std::size_t>(end - key);
@@ -273,6 +284,7 @@ void ExecutableImpl::launch(CUstream_st *stream, const Arg *arguments, std::size
     addresses[i] = &scalars[i];
   }
   check_overlap(interface_.inputs, interface_.outputs, in_place_, facts.data());
+  find_shifted(facts.data(), element_sizes_.data(), count);
   if (executor_ == Executor::Host)
     return run(*find_or_bind(facts.data(), values.data(), {}), stream, addresses.data(), options);
   Context context = context_of(stream, options.device);

@@ -100,6 +100,7 @@ class ExecutableImpl {
   Executor executor_;
   SizeSolver solver_;
   std::vector<SharedMemory> in_place_;
+  std::vector<int> element_sizes_;   // by argument
   Bindings expected_;                // of all symbols
   std::vector<std::string> tiered_;  // symbols that the first variant has tiers of
   mutable std::mutex lower_mutex_;   // a Graph is read by one thread at a time

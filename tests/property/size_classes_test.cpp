@@ -53,16 +53,17 @@ class Launch {
   Launch(const Graph &canonical, Bindings sizes, Entropy &entropy)
       : graph_(canonical.data()), sizes_(std::move(sizes)), entropy_(entropy) {}
 
-  /// Rows lie `gap` elements further apart than they are long, element 0 is `offset` elements off.
-  void lay_out(std::int64_t gap, std::size_t offset) {
+  /// Rows lie `gap` elements further apart than they are long, element 0 of inputs and of outputs
+  /// is so many elements from a boundary.
+  void lay_out(std::int64_t gap, std::size_t in, std::size_t out) {
     for (NodeId id : graph_.inputs) {
-      add(graph_.dtype(id), graph_.shape(id), gap, offset);
+      add(graph_.dtype(id), graph_.shape(id), gap, in);
       inputs_.push_back(
           random_tensor(entropy_, graph_.dtype(id), evaluate(graph_.shape(id), sizes_), false));
       memory_.back().write(inputs_.back());
     }
     for (const Output &o : graph_.outputs)
-      add(graph_.dtype(o.node), graph_.shape(o.node), gap, offset);
+      add(graph_.dtype(o.node), graph_.shape(o.node), gap, out);
   }
 
   /// Runs it; "" or how the outputs differ.
@@ -144,6 +145,55 @@ TEST(SizeClasses, ReasonsNameTheSize) {
                                       "sizes beyond a limit: C is no multiple of 8"}));
 }
 
+/// The first kernel of a program for [64, C] and arguments of the class.
+std::string kernel_for(const char *text, std::int64_t length, const ArgumentClass &arguments,
+                       const Bindings &strides = {}) {
+  LowerOptions options;
+  options.sizes = {{"B", 64}, {"C", length}};
+  Bindings all = options.sizes;
+  all.insert(strides.begin(), strides.end());
+  options.divisors = divisors_of(all);
+  options.inputs = options.outputs = {arguments};
+  return to_string(lower(parse(text), Target::named("h200"), options).kernels[0]);
+}
+
+TEST(SizeClasses, VectorsFollowWhatIsShiftedAlike) {
+  ArgumentClass shifted{false, 2, false, true}, misaligned{false, 2};
+  for (std::int64_t length : {4096, 4097}) {
+    std::string text = kernel_for(kSoftmax, length, shifted);
+    EXPECT_NE(text.find("align %x"), std::string::npos) << text;
+    EXPECT_NE(text.find("load.8 %x"), std::string::npos) << text;
+    EXPECT_NE(text.find("store.8 %y"), std::string::npos) << text;
+    // One of two that differ.
+    text = kernel_for(kSoftmax, length, misaligned);
+    EXPECT_NE(text.find("load.8 %x"), std::string::npos) << text;
+    EXPECT_NE(text.find("store %y"), std::string::npos) << text;
+  }
+}
+
+TEST(SizeClasses, PitchesOfStridedRowsGiveVectors) {
+  ArgumentClass rows{true, 16, true}, strided{true, 16};
+  auto pitch = [](std::int64_t elements) {
+    return Bindings{{"x.stride0", elements}, {"y.stride0", elements}};
+  };
+  std::string text = kernel_for(kSoftmax, 4096, rows, pitch(8192));
+  EXPECT_NE(text.find("load.8 %x[d0*x.stride0 + d1]"), std::string::npos) << text;
+  EXPECT_NE(text.find("store.8 %y[d0*y.stride0 + d1]"), std::string::npos) << text;
+  EXPECT_NE(text.find("divisors (x.stride0 8, y.stride0 8)"), std::string::npos) << text;
+  text = kernel_for(kSoftmax, 4096, rows, pitch(4099));
+  EXPECT_NE(text.find("align %x[d0*x.stride0]"), std::string::npos) << text;
+  EXPECT_NE(text.find("load.8 %x"), std::string::npos) << text;
+  EXPECT_EQ(kernel_for(kSoftmax, 4096, strided).find("load.8"), std::string::npos);
+}
+
+TEST(SizeClasses, OffsetsHave32BitsAsLongAsTheyFit) {
+  Executable executable = compile(parse(kGelu), on(Executor::None));
+  auto text = [&](std::int64_t rows) { return executable.kernels({rows, 4096})[0].text; };
+  EXPECT_NE(text(1000).find("index 32"), std::string::npos);
+  EXPECT_NE(text(1 << 20).find("index 64"), std::string::npos);
+  EXPECT_EQ(executable.compilations()[1].reason, "sizes beyond a limit: offsets in 32 bits");
+}
+
 // What a launch computes does not depend on what was launched before it.
 TEST(SizeClasses, VariantsDoNotDependOnTheirHistory) {
   Executable one = compile(parse(kNorm), on(Executor::None)),
@@ -164,11 +214,11 @@ TEST(SizeClasses, MisalignedAndStridedRowsAgreeWithTheEvaluator) {
     Entropy entropy(11);
     for (std::int64_t length : {1, 8, 33, 257, 1016, 1031})
       for (std::int64_t gap : {0, 8, 3})
-        for (std::size_t offset : {0, 1}) {
+        for (auto [in, out] : {std::pair(0, 0), {1, 1}, {1, 0}, {3, 5}}) {
           Launch launch(canonical, {{"B", 3}, {"C", length}}, entropy);
-          launch.lay_out(gap, offset);
+          launch.lay_out(gap, std::size_t(in), std::size_t(out));
           EXPECT_EQ(launch.judge(executable), "")
-              << text << length << " gap " << gap << " offset " << offset;
+              << text << length << " gap " << gap << " offsets " << in << " " << out;
         }
   }
 }
@@ -185,7 +235,7 @@ TEST(SizeClasses, NoRecompileServesAllSizes) {
     for (std::int64_t length : {1, 7, 513, 1024, 4099, 9000})
       for (std::int64_t gap : {0, 5}) {
         Launch launch(canonical, {{"B", 2}, {"C", length}}, entropy);
-        launch.lay_out(gap, gap == 0 ? 0 : 1);
+        launch.lay_out(gap, gap == 0 ? 0 : 1, 0);
         EXPECT_EQ(launch.judge(general), "") << text << length;
         EXPECT_EQ(launch.judge(expecting), "") << text << length;
       }
@@ -200,7 +250,7 @@ TEST(SizeClasses, EmptyRowsAndNoRows) {
   Entropy entropy(17);
   for (Bindings sizes : {Bindings{{"B", 0}, {"C", 5}}, Bindings{{"B", 5}, {"C", 0}}}) {
     Launch launch(canonical, sizes, entropy);
-    launch.lay_out(0, 0);
+    launch.lay_out(0, 0, 0);
     EXPECT_EQ(launch.judge(executable), "");
   }
 }

@@ -92,6 +92,7 @@ class Lowering {
     lowering_.strict = options.strict;
     lowering_.sizes = options.dims;
     lowering_.divisors = divisors_of(options.dims);
+    lowering_.narrow_offsets = !options.dims.empty();
     lowering_.overrides = options.overrides;
     planned_ = timed("passes, plan", options,
                      [&] { return plan_graph(graph, target, lowering_, listener(options)); });

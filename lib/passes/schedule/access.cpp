@@ -87,7 +87,7 @@ int uniform_width(const GuardConditions &guards, ValueId guard, DimId along, int
 
 /// Elements per access of one load or store.
 int vector_width(const Kernel &kernel, const Stmt &s, const Axis &axis,
-                 const GuardConditions &guards, SizeQuestions &sizes) {
+                 const GuardConditions &guards, SizeQuestions &sizes, const Phases &phases) {
   auto vec = static_cast<int>(vec_extent(axis));
   DimId last = axis.dims.back();
   const Buffer &buffer = kernel.buffers[s.buffer];
@@ -95,7 +95,7 @@ int vector_width(const Kernel &kernel, const Stmt &s, const Axis &axis,
   if (!factor || !factor->is_constant(1)) return 1;
   int size = static_cast<int>(size_of(buffer.dtype));
   int width = std::min(vec, std::max(1, kMaxAccessBytes / size));
-  if (buffer.alignment < size * width) width = std::max(1, buffer.alignment / size);
+  width = std::min(width, phases.common_width(kernel, s.buffer, axis.align.buffer));
   Index rest = s.index - Index::dim(last);
   if (axis.align.buffer != kNone) rest = rest - axis.align.base;
   // What vectors do not follow is loaded by element where its phase is not known.
@@ -107,6 +107,17 @@ int vector_width(const Kernel &kernel, const Stmt &s, const Axis &axis,
 }
 
 }  // namespace
+
+int Phases::common_width(const Kernel &kernel, BufferId buffer, BufferId frame) const {
+  auto size = [&](BufferId b) { return static_cast<int>(size_of(kernel.buffers[b].dtype)); };
+  auto whole = [&](BufferId b) { return std::max(1, kMaxAccessBytes / size(b)); };
+  auto known = [&](BufferId b) { return std::max(1, kernel.buffers[b].alignment / size(b)); };
+  if (frame == kNone) return std::min(whole(buffer), known(buffer));
+  if (buffer == frame) return whole(buffer);
+  bool both_shifted = shifted.contains(buffer) && shifted.contains(frame);
+  return both_shifted ? std::min(whole(buffer), whole(frame))
+                      : std::min({whole(buffer), known(buffer), known(frame)});
+}
 
 std::vector<Access> collect_accesses(const Kernel &kernel, const std::vector<Stmt> &body) {
   std::vector<Access> accesses;
@@ -171,15 +182,15 @@ Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body) {
 }
 
 void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &layout,
-                       const GuardConditions &guards, SizeQuestions &sizes) {
+                       const GuardConditions &guards, SizeQuestions &sizes, const Phases &phases) {
   auto axis = std::find_if(layout.axes.begin(), layout.axes.end(),
                            [](const Axis &a) { return vec_extent(a) > 1; });
   for (Stmt &s : body) {
     bool is_access = s.kind == StmtKind::Load || s.kind == StmtKind::Store;
     if (is_access && axis != layout.axes.end())
-      s.vector = vector_width(kernel, s, *axis, guards, sizes);
+      s.vector = vector_width(kernel, s, *axis, guards, sizes, phases);
     set_vector_widths(kernel, s.body, s.kind == StmtKind::In ? kernel.layouts[s.layout] : layout,
-                      guards, sizes);
+                      guards, sizes, phases);
   }
 }
 

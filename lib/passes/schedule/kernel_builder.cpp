@@ -40,7 +40,7 @@ class Assembler {
     domain_ = merge_dims(domain_, body);
     draft(body);
     mapping_ = choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body),
-                               reductions_.use, target_, options_, sizes_,
+                               reductions_.use, target_, options_, sizes_, phases_,
                                static_cast<std::int64_t>(body.size())});
     assemble(body);
     return std::move(built_);
@@ -54,6 +54,7 @@ class Assembler {
   const LowerOptions &options_;
   const std::vector<bool> &approximable_;
   SizeQuestions sizes_;
+  Phases phases_;
   Domain domain_;
   KernelTensors tensors_;
   KernelReductions reductions_;
@@ -70,7 +71,8 @@ class Assembler {
     std::vector<Index> shape = layout.is_scalar ? std::vector<Index>{} : extents_of(layout.shape);
     k.buffers.push_back({layout.name, g_.dtype(node), shape,
                          layout.is_scalar ? BufferRole::Scalar : role, layout.alignment, false});
-    return {id, layout.shape, layout.strided, layout.name};
+    if (layout.shifted) phases_.shifted.insert(id);
+    return {id, layout.shape, layout.strided, layout.name, layout.has_rows};
   }
 
   void add_tensors() {
@@ -204,7 +206,7 @@ class Assembler {
     }
     k.index_bits = offsets_are_narrow() ? 32 : 64;
     k.body = {in_layout(0, std::move(body))};
-    set_vector_widths(k, k.body, k.layouts[0], guards_, sizes_);
+    set_vector_widths(k, k.body, k.layouts[0], guards_, sizes_, phases_);
     take_for_granted();
   }
 
@@ -215,22 +217,32 @@ class Assembler {
     built_.ranges = sizes_.ranges();
   }
 
-  /// Strides, sizes and positions that are not known may be large.
-  bool offsets_are_narrow() const {
+  /// Strides may be large, and sizes and positions that are not known as well, unless the launch
+  /// makes sure that they are not.
+  bool offsets_are_narrow() {
     const Kernel &k = built_.kernel;
-    auto is_small = [](const Buffer &b) {
-      Index n = 1;
-      for (const Index &e : b.shape) n = n * e;
-      return n.constant() && *n.constant() <= INT32_MAX;
+    bool narrow = !has_strides_;
+    std::vector<Limit> limits;
+    auto require = [&](const Index &value, std::int64_t max) {
+      std::optional<std::int64_t> constant = value.constant();
+      narrow &= constant ? *constant <= max : options_.narrow_offsets;
+      if (!constant) limits.push_back({value, max, "offsets in 32 bits"});
     };
-    auto is_short = [](const Axis &axis) {
-      std::optional<std::int64_t> positions = constant_positions(axis);
-      return positions && *positions <= kMaxNarrowPositions;
-    };
-    return !has_strides_ && std::all_of(k.buffers.begin(), k.buffers.end(), is_small) &&
-           std::all_of(k.layouts.begin(), k.layouts.end(), [&](const Layout &layout) {
-             return std::all_of(layout.axes.begin(), layout.axes.end(), is_short);
-           });
+    for (const Buffer &b : k.buffers) require(product(b.shape), INT32_MAX);
+    for (const Layout &layout : k.layouts)
+      for (const Axis &axis : layout.axes) {
+        std::vector<Index> extents;
+        for (const Digit &d : axis.digits) extents.push_back(d.extent);
+        require(product(extents), kMaxNarrowPositions);
+      }
+    if (narrow) built_.limits.insert(built_.limits.end(), limits.begin(), limits.end());
+    return narrow;
+  }
+
+  static Index product(const std::vector<Index> &factors) {
+    Index n = 1;
+    for (const Index &f : factors) n = n * f;
+    return n;
   }
 
   static Stmt in_layout(LayoutId layout, std::vector<Stmt> body) {

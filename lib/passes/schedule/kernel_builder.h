@@ -30,6 +30,8 @@ struct MemoryLayout {
   bool strided = false;
   bool is_scalar = false;
   int alignment = 16;
+  bool has_rows = false;  // strided: the last axis has stride 1
+  bool shifted = false;   // ArgumentClass
 };
 struct KernelMemory {
   std::map<NodeId, MemoryLayout> reads;

@@ -57,6 +57,7 @@ struct MappingProblem {
   const Target &target;
   const LowerOptions &options;
   SizeQuestions &sizes;
+  const Phases &phases;
   std::int64_t statements = 1;  // of the flat body
 };
 

@@ -64,8 +64,7 @@ class MappingQueries {
   int widest_useful_vector() const {
     std::size_t narrow = 16, wide = 1;
     for (const Access &a : p_.accesses) {
-      auto factor = a.stmt->index.coefficient_of(inner_);
-      if (!factor || !factor->is_constant(1)) continue;
+      if (!is_contiguous(a)) continue;
       narrow = std::min(narrow, size_of(a.dtype));
       wide = std::max(wide, size_of(a.dtype));
     }
@@ -73,14 +72,28 @@ class MappingQueries {
     return static_cast<int>(std::min<std::int64_t>(widest, max_slots()));
   }
 
+  bool is_contiguous(const Access &a) const {
+    auto factor = a.stmt->index.coefficient_of(inner_);
+    return factor && factor->is_constant(1);
+  }
+
+  /// Bytes of the access that vectors move which start where those of the frame do.
+  int vector_bytes(const Access &a, BufferId frame) const {
+    int width = std::min(vec_, p_.phases.common_width(p_.draft, a.stmt->buffer, frame));
+    return width * static_cast<int>(size_of(a.dtype));
+  }
+
   /// Whether whole vectors along the inner dim start at multiples of the vector in every access
-  /// that is contiguous along it.
+  /// that is contiguous along it, and some buffer at a boundary.
   bool starts_are_aligned() const {
-    return std::all_of(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
-      auto factor = a.stmt->index.coefficient_of(inner_);
-      if (!factor || !factor->is_constant(1)) return true;
-      return p_.sizes.divides(vec_, a.stmt->index - Index::dim(inner_));
-    });
+    bool any = false, has_whole = false;
+    for (const Access &a : p_.accesses) {
+      if (!is_contiguous(a)) continue;
+      if (!p_.sizes.divides(vec_, a.stmt->index - Index::dim(inner_))) return false;
+      any = true;
+      has_whole |= vector_bytes(a, kNone) == vector_bytes(a, a.stmt->buffer);
+    }
+    return has_whole || !any;
   }
 
   /// Largest power of two that divides the inner extent, up to the vector.
@@ -116,16 +129,29 @@ class MappingQueries {
     std::erase_if(layout.axes, [](const Axis &a) { return a.dims.empty(); });
   }
 
-  /// The contiguous access whose rows the vectors follow: the widest tensor's first.
+  /// The contiguous access whose rows the vectors follow: the one that most bytes follow with it.
   AlignTo alignment_frame() const {
+    AlignTo best;
+    int most = 0;
     for (const Access &a : p_.accesses) {
-      auto factor = a.stmt->index.coefficient_of(inner_);
-      if (!factor || !factor->is_constant(1) || a.stmt->index.uses(Atom::Kind::Value)) continue;
+      if (!is_contiguous(a) || a.stmt->index.uses(Atom::Kind::Value)) continue;
       Index base = a.stmt->index - Index::dim(inner_);
-      if (!p_.sizes.divides(vec_, base) && a.dims.size() == p_.domain.dims.size())
-        return {a.stmt->buffer, base};
+      bool is_whole = vector_bytes(a, kNone) == vector_bytes(a, a.stmt->buffer);
+      if ((is_whole && p_.sizes.divides(vec_, base)) || a.dims.size() != p_.domain.dims.size())
+        continue;
+      int bytes = followed_bytes(a.stmt->buffer, base);
+      if (bytes > most) best = {a.stmt->buffer, base};
+      most = std::max(most, bytes);
     }
-    return {};
+    return best;
+  }
+
+  int followed_bytes(BufferId frame, const Index &base) const {
+    int bytes = 0;
+    for (const Access &a : p_.accesses)
+      if (is_contiguous(a) && (a.stmt->index - Index::dim(inner_) - base).is_constant(0))
+        bytes += vector_bytes(a, frame);
+    return bytes;
   }
 };
 

@@ -75,6 +75,11 @@ class Scheduler {
     }
   }
 
+  ArgumentClass class_of(const Binding &place) const {
+    const auto &classes = place.kind == Binding::Kind::Input ? options_.inputs : options_.outputs;
+    return class_of(classes, place.index, argument(place).dtype);
+  }
+
   const Argument &argument(const Binding &place) const {
     return place.kind == Binding::Kind::Input ? program_.inputs[place.index]
                                               : program_.outputs[place.index];
@@ -84,8 +89,9 @@ class Scheduler {
     if (place.kind == Binding::Kind::Workspace)
       return {"t" + std::to_string(id), g_.shape(id), false, false, 256};
     const Argument &a = argument(place);
+    ArgumentClass c = class_of(place);
     int alignment = a.alignment ? a.alignment : static_cast<int>(size_of(a.dtype));
-    return {a.name, a.shape, a.strided, a.is_scalar, alignment};
+    return {a.name, a.shape, a.strided, a.is_scalar, alignment, c.has_rows, c.shifted};
   }
 
   Binding add_workspace(const Index &bytes, bool counter = false) {
