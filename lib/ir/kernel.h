@@ -155,6 +155,7 @@ struct Kernel {
   int resident = 0;     // blocks an SM shall hold at least, which bounds registers; 0: no bound
   int index_bits = 64;  // width of offsets: 32 where no offset reaches 2^31
   Bindings divisors;    // powers of two that the launch promises to divide symbols
+  Bindings minima;      // sizes that it promises symbols not to be below
   std::vector<Buffer> buffers;  // in parameter order
   std::vector<KernelDim> dims;
   std::vector<Layout> layouts;

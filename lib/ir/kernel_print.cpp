@@ -99,16 +99,17 @@ class Printer {
     append(out_, " threads {} cluster {}", k_.threads, k_.cluster);
     if (k_.resident != 0) append(out_, " resident {}", k_.resident);
     append(out_, " index {}", k_.index_bits);
-    print_divisors();
+    print_promises("divisors", k_.divisors);
+    print_promises("minima", k_.minima);
     out_ += " {\n";
   }
 
-  void print_divisors() {
-    if (k_.divisors.empty()) return;
+  void print_promises(std::string_view what, const Bindings &promises) {
+    if (promises.empty()) return;
     std::string text;
-    for (const auto &[symbol, divisor] : k_.divisors)
-      append(text, "{}{} {}", text.empty() ? "" : ", ", symbol, divisor);
-    append(out_, " divisors ({})", text);
+    for (const auto &[symbol, value] : promises)
+      append(text, "{}{} {}", text.empty() ? "" : ", ", symbol, value);
+    append(out_, " {} ({})", what, text);
   }
 
   void print_dims() {

@@ -108,14 +108,15 @@ std::string Variant::origin() const {
 }
 
 std::string Variant::objection(const Bindings &sizes) const {
-  if (const Limit *limit = broken_limit(sizes)) return "sizes beyond a limit: " + limit->why;
-  const SizeRange *range = broken_range(program_, sizes);
-  if (!range) return "";
-  std::string text = to_string(range->value, [](const Atom &) { return std::string(); });
-  std::int64_t value = value_of(range->value, sizes);
-  return range->max == INT64_MAX
-             ? fmt::format("{} = {} is below {}", text, value, range->min)
-             : fmt::format("{} = {} is outside {} to {}", text, value, range->min, range->max);
+  if (const SizeRange *range = broken_range(program_, sizes)) {
+    std::string text = to_string(range->value, [](const Atom &) { return std::string(); });
+    std::int64_t value = value_of(range->value, sizes);
+    return range->max == INT64_MAX
+               ? fmt::format("{} = {} is below {}", text, value, range->min)
+               : fmt::format("{} = {} is outside {} to {}", text, value, range->min, range->max);
+  }
+  const Limit *limit = broken_limit(sizes);
+  return limit ? "sizes beyond a limit: " + limit->why : "";
 }
 
 const std::vector<CUfunction> &Variant::functions(const Context &context) const {

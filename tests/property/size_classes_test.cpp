@@ -239,6 +239,9 @@ TEST(SizeClasses, NoRecompileServesAllSizes) {
         EXPECT_EQ(launch.judge(general), "") << text << length;
         EXPECT_EQ(launch.judge(expecting), "") << text << length;
       }
+    std::string rows = general.kernels({2, 1024})[0].text;
+    EXPECT_EQ(rows.find("load."), std::string::npos) << rows;
+    EXPECT_EQ(rows.find("for k") != std::string::npos, text != kGelu) << rows;
     EXPECT_EQ(general.compilations().size(), 1u);
     EXPECT_EQ(expecting.compilations().size(), 2u);
   }
@@ -248,7 +251,7 @@ TEST(SizeClasses, EmptyRowsAndNoRows) {
   Graph graph = parse(kGelu), canonical = canonicalize(graph);
   Executable executable = compile(graph, on(Executor::Host));
   Entropy entropy(17);
-  for (Bindings sizes : {Bindings{{"B", 0}, {"C", 5}}, Bindings{{"B", 5}, {"C", 0}}}) {
+  for (const Bindings &sizes : {Bindings{{"B", 0}, {"C", 5}}, Bindings{{"B", 5}, {"C", 0}}}) {
     Launch launch(canonical, sizes, entropy);
     launch.lay_out(0, 0, 0);
     EXPECT_EQ(launch.judge(executable), "");

@@ -213,6 +213,7 @@ class Assembler {
   /// What the layout takes for granted of the sizes.
   void take_for_granted() {
     built_.kernel.divisors = sizes_.divisors();
+    built_.kernel.minima = sizes_.minima();
     for (Limit &limit : sizes_.limits()) built_.limits.push_back(std::move(limit));
     built_.ranges = sizes_.ranges();
   }

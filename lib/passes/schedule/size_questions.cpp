@@ -90,6 +90,9 @@ std::vector<Limit> SizeQuestions::limits() const {
     if (declared_divisor(symbol) % divisor != 0)
       limits.push_back({mod(Index::symbol(symbol), divisor), 0,
                         fmt::format("{} is no multiple of {}", symbol, divisor)});
+  for (const auto &[symbol, least] : minima_)
+    limits.push_back(
+        {Index(least) - Index::symbol(symbol), 0, fmt::format("{} is below {}", symbol, least)});
   return limits;
 }
 
@@ -101,7 +104,17 @@ std::int64_t SizeQuestions::tier(const Index &extent) {
   if (extent.constant()) return *extent.constant();
   Tier tier = tier_of(expected(extent));
   add_range(extent, tier.min, tier.max);
+  if (tier.max != INT64_MAX) promise_least(extent, tier.min);
   return representative(tier.max);
+}
+
+/// Where the extent is a symbol, up to a constant, and its class is known.
+void SizeQuestions::promise_least(const Index &extent, std::int64_t least) {
+  std::vector<std::string> symbols = symbols_of(extent);
+  if (symbols.size() != 1 || !options_.divisors.contains(symbols[0])) return;
+  std::optional<std::int64_t> constant = (extent - Index::symbol(symbols[0])).constant();
+  if (constant && least > *constant)
+    minima_[symbols[0]] = std::max(minima_[symbols[0]], least - *constant);
 }
 
 bool SizeQuestions::is_at_least(const Index &extent, std::int64_t length) {

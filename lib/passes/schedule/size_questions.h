@@ -30,7 +30,9 @@ class SizeQuestions {
 
   /// Divisors relied on, by symbol.
   const Bindings &divisors() const { return divisors_; }
-  /// Of these, those that the graph does not declare.
+  /// Sizes that symbols are not below.
+  const Bindings &minima() const { return minima_; }
+  /// Of all these, what the graph does not declare.
   std::vector<Limit> limits() const;
   const std::vector<SizeRange> &ranges() const { return ranges_; }
 
@@ -40,11 +42,12 @@ class SizeQuestions {
   std::int64_t declared_divisor(const std::string &symbol) const;
   std::int64_t class_divisor(const std::string &symbol) const;
   std::int64_t expected(const Index &extent) const;
+  void promise_least(const Index &extent, std::int64_t least);
   void add_range(const Index &value, std::int64_t min, std::int64_t max);
 
   const std::vector<Symbol> &symbols_;
   const LowerOptions &options_;
-  Bindings divisors_;
+  Bindings divisors_, minima_;
   std::vector<SizeRange> ranges_;
 };
 
