@@ -235,6 +235,13 @@ void collect_symbols(const Index &index, std::set<std::string> &symbols) {
 
 }  // namespace
 
+std::int64_t promised_divisor(const Kernel &kernel, const Index &index) {
+  return known_divisor(index, [&](const Atom &a) -> std::int64_t {
+    auto it = kernel.divisors.find(a.symbol);
+    return a.kind == Atom::Kind::Symbol && it != kernel.divisors.end() ? it->second : 1;
+  });
+}
+
 std::vector<std::string> symbols_of(const Kernel &kernel) {
   std::set<std::string> symbols;
   for_each_index(kernel, [&](const Index &index) { collect_symbols(index, symbols); });

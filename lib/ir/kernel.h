@@ -169,6 +169,8 @@ struct Kernel {
   int index_bits = 64;  // width of offsets: 32 where no offset reaches 2^31
   int instances = 0;    // 0: the body runs once, and there is no table
   std::vector<InstanceSize> table;
+  Bindings divisors;    // powers of two that the launch promises to divide symbols
+  Bindings minima;      // sizes that it promises symbols not to be below
   std::vector<Buffer> buffers;  // in parameter order
   std::vector<KernelDim> dims;
   std::vector<Layout> layouts;
@@ -226,6 +228,9 @@ Index clusters_of(const Kernel &kernel);
 /// Statements of the body, scopes not counted; and of these, those of every slot.
 std::int64_t num_statements(const Kernel &kernel);
 std::int64_t num_unrolled(const Kernel &kernel);
+
+/// Largest known divisor of an index over symbols, with what the kernel is promised of them.
+std::int64_t promised_divisor(const Kernel &kernel, const Index &index);
 
 /// Symbols that a launch gives values to, sorted: the size parameters of the kernel, after the
 /// buffers. Sizes of the table are none of them; symbols that their values use are.

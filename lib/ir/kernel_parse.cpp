@@ -106,7 +106,22 @@ void KernelParser::parse_signature() {
   k_.cluster = parse_setting("cluster");
   if (lexer_.peek().name == "resident") k_.resident = parse_setting("resident");
   k_.index_bits = parse_setting("index");
+  if (lexer_.accept("divisors")) k_.divisors = parse_promises();
+  if (lexer_.accept("minima")) k_.minima = parse_promises();
   lexer_.expect("{");
+}
+
+Bindings KernelParser::parse_promises() {
+  Bindings promises;
+  lexer_.expect("(");
+  do {
+    Token symbol = lexer_.expect(Token::Kind::Identifier, "a symbol");
+    std::int64_t value = lexer_.expect_integer("a size", INT64_MAX);
+    if (!promises.emplace(symbol.name, value).second)
+      lexer_.error(symbol, symbol.name + " stands twice");
+  } while (lexer_.accept(","));
+  lexer_.expect(")");
+  return promises;
 }
 
 int KernelParser::parse_setting(std::string_view name) {

@@ -38,6 +38,7 @@ class KernelParser {
   // --- Signature, dims, layouts ------------------------------------------------------------------
 
   void parse_signature();
+  Bindings parse_promises();
   int parse_setting(std::string_view name);
   void parse_parameters(BufferRole role);
   void parse_extents(std::vector<Index> &extents);

@@ -101,7 +101,18 @@ class Printer {
     if (!workspace.empty()) append(out_, " workspace ({})", workspace);
     append(out_, " threads {} cluster {}", k_.threads, k_.cluster);
     if (k_.resident != 0) append(out_, " resident {}", k_.resident);
-    append(out_, " index {} {{\n", k_.index_bits);
+    append(out_, " index {}", k_.index_bits);
+    print_promises("divisors", k_.divisors);
+    print_promises("minima", k_.minima);
+    out_ += " {\n";
+  }
+
+  void print_promises(std::string_view what, const Bindings &promises) {
+    if (promises.empty()) return;
+    std::string text;
+    for (const auto &[symbol, value] : promises)
+      append(text, "{}{} {}", text.empty() ? "" : ", ", symbol, value);
+    append(out_, " {} ({})", what, text);
   }
 
   void print_instances() {

@@ -1,6 +1,7 @@
 // Invariants of a kernel. Every consumer may rely on them; the first broken one is reported.
 //
-//   1  32 to 1024 threads in whole warps, 1 to 16 blocks in a cluster, 32- or 64-bit offsets
+//   1  32 to 1024 threads in whole warps, 1 to 16 blocks in a cluster, 32- or 64-bit offsets;
+//      divisors of symbols are powers of two
 //   2  names are identifiers, unique among buffers, dims, layouts and values (a value may have
 //      none); no symbol has the name of a dim
 //   3  buffers stand in the order inputs and scalars, outputs, workspace; extents use symbols only

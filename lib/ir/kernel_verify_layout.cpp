@@ -75,6 +75,9 @@ class LayoutVerifier {
       for (const KernelDim &d : k_.dims)
         require(d.name != symbol, k_, "symbol", "{} is also the name of a dim", symbol);
     }
+    for (const auto &[symbol, divisor] : k_.divisors)
+      require(is_identifier(symbol) && is_power_of_two(divisor), k_, "signature",
+              "divisor {} of {} is no power of two", divisor, symbol);
   }
 
   void verify_buffers() {

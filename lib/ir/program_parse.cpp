@@ -29,6 +29,7 @@ class ProgramParser {
     while (lexer_.accept("output")) p_.outputs.push_back(parse_argument());
     while (lexer_.accept("workspace")) parse_workspace();
     while (lexer_.accept("limit")) parse_limit();
+    while (lexer_.accept("class")) parse_range();
     while (lexer_.peek().is("kernel")) parse_kernel();
     while (parse_step()) {
     }
@@ -143,6 +144,18 @@ class ProgramParser {
     limit.max = lexer_.expect_integer("limit", INT64_MAX);
     limit.why = parse_text("the reason of the limit");
     p_.limits.push_back(std::move(limit));
+  }
+
+  void parse_range() {
+    SizeRange range;
+    range.min = lexer_.expect_integer("least value", INT64_MAX);
+    lexer_.expect("<");
+    lexer_.expect("=");
+    range.value = parse_expression();
+    lexer_.expect("<");
+    lexer_.expect("=");
+    range.max = lexer_.expect_integer("largest value", INT64_MAX);
+    p_.ranges.push_back(std::move(range));
   }
 
   void parse_kernel() {

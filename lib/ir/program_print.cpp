@@ -57,6 +57,8 @@ class Printer {
       append(out_, "  workspace {}{}\n", to_string(w.bytes), w.counter ? " counter" : "");
     for (const Limit &l : p_.limits)
       append(out_, "  limit {} <= {} {}\n", to_string(l.value), l.max, quoted(l.why));
+    for (const SizeRange &r : p_.ranges)
+      append(out_, "  class {} <= {} <= {}\n", r.min, to_string(r.value), r.max);
     for (const Kernel &k : p_.kernels) out_ += indented(fuse::to_string(k));
     for (const Step &s : p_.steps) s.is_extern ? print_call(s) : print_launch(s);
     print_plan(p_.plan);

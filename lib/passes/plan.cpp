@@ -235,7 +235,7 @@ Plan plan(const Graph &graph, const Target &target, const LowerOptions &options)
   std::vector<RecomputeChoice> choices = choose_recomputation(values, evaluator, groups);
   require_what_was_asked(graph.data(), values, choices);
   Plan plan = Writer(graph, values, evaluator, order, groups).write(choices);
-  plan.sizes = expected_sizes(graph.data(), options.sizes);
+  plan.sizes = expected_sizes(graph.data().symbols, options.sizes);
   return plan;
 }
 

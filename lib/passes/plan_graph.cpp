@@ -185,17 +185,6 @@ bool PlanGraph::intersects(DomainId a, DomainId b) const {
                      [&](AtomId atom) { return std::binary_search(y.begin(), y.end(), atom); });
 }
 
-Bindings expected_sizes(const GraphData &graph, const Bindings &given) {
-  constexpr std::int64_t kDefaultSize = 4096;
-  Bindings sizes = given;
-  for (const Symbol &s : graph.symbols) {
-    std::int64_t size = std::clamp(kDefaultSize, s.bounds.min, s.bounds.max);
-    size = std::max(s.bounds.min, size / s.bounds.divisor * s.bounds.divisor);
-    sizes.emplace(s.name, size);
-  }
-  return sizes;
-}
-
 PlanGraph build_plan_graph(const GraphData &graph, const LowerOptions &options) {
   return PlanGraphBuilder(graph, options).build();
 }

@@ -83,9 +83,6 @@ struct PlanGraph {
   bool intersects(DomainId a, DomainId b) const;
 };
 
-/// Values of all symbols for predictions: as given, else 4,096 within the symbol's bounds.
-Bindings expected_sizes(const GraphData &graph, const Bindings &given);
-
 PlanGraph build_plan_graph(const GraphData &graph, const LowerOptions &options);
 
 /// The node whose memory holds the elements of `node` in the same order: reshapes left out.

@@ -21,7 +21,7 @@ class PlanGraphBuilder {
  public:
   PlanGraphBuilder(const GraphData &graph, const LowerOptions &options)
       : g_(graph),
-        sizes_(expected_sizes(graph, options.sizes)),
+        sizes_(expected_sizes(graph.symbols, options.sizes)),
         live_(live_nodes(graph)),
         in_memory_(nodes_in_memory(graph, live_)),
         maps_(graph.size()) {

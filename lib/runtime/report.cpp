@@ -94,8 +94,8 @@ std::string busy_pipes(const PlannedKernel &kernel) {
   return text;
 }
 
-std::string kernel_table(const ExecutableImpl &impl, const BoundLaunch &bound) {
-  const Program &program = impl.first_variant().program();
+std::string kernel_table(const BoundLaunch &bound) {
+  const Program &program = bound.variant().program();
   std::string text;
   append(text, "{:<24} {:>9}  {:<8} {:>10} {:>10} {:>8}  {}\n", "kernel", "time us", "bound by",
          "MB", "blocks", "threads", "pipes alone, us");
@@ -127,9 +127,9 @@ std::string decision_table(const std::vector<Decision> &decisions) {
 }  // namespace
 
 std::vector<KernelReport> Executable::kernels(const Dims &dims) const {
-  const Variant &variant = impl_->first_variant();
-  const Program &program = variant.program();
   auto bound = impl_->inspect(dims);
+  const Variant &variant = bound->variant();
+  const Program &program = variant.program();
   std::vector<KernelReport> reports;
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
     const Kernel &kernel = program.kernels[i];
@@ -170,7 +170,7 @@ std::string Executable::explain(const Dims &dims) const {
   append(text, "{}   {} -> {}   {}   executor {}\n", interface.name, signature(interface.inputs),
          signature(interface.outputs), machine(impl_->target()), executor());
   if (!planned.sizes.empty()) append(text, "predicted for {}\n", sizes_text(planned.sizes));
-  text += "\n" + comparison(planned, impl_->target()) + kernel_table(*impl_, *bound);
+  text += "\n" + comparison(planned, impl_->target()) + kernel_table(*bound);
   text += decision_table(decisions());
   for (const Compilation &c : compilations())
     append(text, "compiled {} kernels in {:.1f} ms: {}\n", c.kernels, c.milliseconds, c.reason);

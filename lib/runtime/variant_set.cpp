@@ -13,13 +13,20 @@
 namespace fuse {
 
 std::shared_ptr<const Variant> VariantSet::find(const VariantClass &arguments,
-                                                const Bindings &sizes, const Limit **broken) const {
+                                                const Bindings &sizes, std::string &why) const {
   for (const auto &variant : ready_) {
     if (variant->arguments() != arguments) continue;
-    *broken = variant->broken_limit(sizes);
-    if (!*broken) return variant;
+    why = variant->objection(sizes);
+    if (why.empty()) return variant;
   }
   return nullptr;
+}
+
+std::shared_ptr<const Variant> VariantSet::find(const VariantClass &arguments,
+                                                const Bindings &sizes) const {
+  std::lock_guard lock(mutex_);
+  std::string why;
+  return find(arguments, sizes, why);
 }
 
 const VariantSet::Pending *VariantSet::find_pending(const VariantClass &arguments) const {
@@ -43,9 +50,9 @@ std::shared_ptr<const Variant> VariantSet::start(const VariantClass &arguments,
 std::shared_ptr<const Variant> VariantSet::get(const VariantClass &arguments, const Bindings &sizes,
                                                const std::string &reason, bool may_compile) {
   std::unique_lock lock(mutex_);
-  const Limit *broken = nullptr;
+  std::string why = reason;
   for (;;) {
-    if (auto variant = find(arguments, sizes, &broken)) return variant;
+    if (auto variant = find(arguments, sizes, why)) return variant;
     const Pending *pending = find_pending(arguments);
     if (!pending) break;
     Pending other = *pending;
@@ -54,7 +61,6 @@ std::shared_ptr<const Variant> VariantSet::get(const VariantClass &arguments, co
     if (other.sizes == sizes) return outcome.get();
     lock.lock();
   }
-  std::string why = broken ? "sizes beyond a limit: " + broken->why : reason;
   if (!may_compile)
     fail(ErrorCode::Unsupported, "{}: no compiled variant serves it and no_recompile is set", why);
   return compile(lock, arguments, sizes, why, true);

@@ -31,7 +31,10 @@ class VariantSet {
   /// The variant that every Executable starts with; its limits are not checked.
   std::shared_ptr<const Variant> start(const VariantClass &arguments, const Bindings &sizes);
 
-  /// The variant of the class that is right for the sizes. Where there is none it is compiled, for
+  /// The variant of the class that the sizes want, if it is compiled.
+  std::shared_ptr<const Variant> find(const VariantClass &arguments, const Bindings &sizes) const;
+
+  /// The same. Where there is none it is compiled, for
   /// the reason given, or refused with Error{Unsupported} if `may_compile` is false.
   std::shared_ptr<const Variant> get(const VariantClass &arguments, const Bindings &sizes,
                                      const std::string &reason, bool may_compile);
@@ -55,7 +58,7 @@ class VariantSet {
   };
 
   std::shared_ptr<const Variant> find(const VariantClass &arguments, const Bindings &sizes,
-                                      const Limit **broken) const;
+                                      std::string &why) const;
   const Pending *find_pending(const VariantClass &arguments) const;
   std::shared_ptr<const Variant> compile(std::unique_lock<std::mutex> &lock,
                                          const VariantClass &arguments, const Bindings &sizes,

@@ -122,6 +122,10 @@ TEST_F(PlanCacheTest, WhateverChangesTheProgramChangesTheKey) {
   add([](LowerOptions &o) { o.outputs = {{false, 4}}; });
   add([](LowerOptions &o) { o.sizes = {{"B", 4}}; });
   add([](LowerOptions &o) { o.in_place = {{0, 0}}; });
+  add([](LowerOptions &o) { o.divisors = {{"B", 4}}; });
+  add([](LowerOptions &o) { o.narrow_offsets = true; });
+  add([](LowerOptions &o) { o.inputs = {{true, 16, true}}; });
+  add([](LowerOptions &o) { o.inputs = {{false, 4, false, true}}; });
   keys.push_back(plan_key(graph, Target::named("a100"), {}));
   Target slower = kTarget;
   slower.hbm_bytes *= 1 - 1e-15;

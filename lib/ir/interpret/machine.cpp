@@ -35,6 +35,14 @@ std::int64_t SlotRange::number(std::span<const std::int64_t> by_axis) const {
 
 Machine::Machine(const Kernel &kernel, const Bindings &symbols, std::vector<std::int64_t> phases)
     : kernel_(kernel), symbols_(symbols), phases_(std::move(phases)) {
+  for (const auto &[name, divisor] : kernel.divisors)
+    if (symbol(name) % divisor != 0)
+      fail(ErrorCode::InvalidArgument, "kernel {}: {} = {} is not a multiple of {}, as promised",
+           kernel.name, name, symbol(name), divisor);
+  for (const auto &[name, least] : kernel.minima)
+    if (symbol(name) < least)
+      fail(ErrorCode::InvalidArgument, "kernel {}: {} = {} is below {}, as promised", kernel.name,
+           name, symbol(name), least);
   for (const Layout &layout : kernel.layouts) {
     layouts_.emplace_back();
     for (const Axis &axis : layout.axes) layouts_.back().push_back(make_axis(axis));

@@ -24,9 +24,12 @@ std::vector<DimId> merge(const std::vector<DimId> &a, const std::vector<DimId> &
 Index offset_of(const TensorRef &tensor, std::span<const Index> position) {
   if (!tensor.strided) return linearize(position, extents_of(tensor.shape));
   Index offset = 0;
+  auto stride = [&](std::size_t axis) -> Index {
+    if (tensor.has_rows && axis + 1 == position.size()) return 1;
+    return Index::symbol(tensor.stride_prefix + ".stride" + std::to_string(axis));
+  };
   for (std::size_t axis = 0; axis < position.size(); ++axis)
-    offset = offset + position[axis] *
-                          Index::symbol(tensor.stride_prefix + ".stride" + std::to_string(axis));
+    offset = offset + position[axis] * stride(axis);
   return offset;
 }
 

@@ -23,6 +23,7 @@ struct TensorRef {
   Shape shape;
   bool strided = false;
   std::string stride_prefix;  // strided: symbols "<prefix>.stride<axis>"
+  bool has_rows = false;      // strided: the last axis has stride 1
 };
 
 /// What the nodes of a kernel are in memory. A node may be stored to several outputs.

@@ -28,7 +28,8 @@ class Assembler {
         target_(target),
         options_(options),
         approximable_(approximable),
-        common_threads_(common_threads) {}
+        common_threads_(common_threads),
+        sizes_(graph.symbols, options) {}
 
   BuiltKernel run() {
     domain_ = planned_.domain;
@@ -40,7 +41,7 @@ class Assembler {
     domain_ = merge_dims(domain_, body);
     draft(body);
     mapping_ = choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body),
-                               reductions_.use, target_, options_, symbol_divisor(),
+                               reductions_.use, target_, options_, sizes_, phases_,
                                static_cast<std::int64_t>(body.size()), most_live(body),
                                common_threads_});
     assemble(body);
@@ -55,6 +56,8 @@ class Assembler {
   const LowerOptions &options_;
   const std::vector<bool> &approximable_;
   int common_threads_;
+  SizeQuestions sizes_;
+  Phases phases_;
   Domain domain_;
   KernelTensors tensors_;
   KernelReductions reductions_;
@@ -64,14 +67,6 @@ class Assembler {
   BuiltKernel built_;
   GuardConditions guards_;
 
-  SymbolDivisor symbol_divisor() const {
-    return [this](const std::string &name) -> std::int64_t {
-      for (const Symbol &s : g_.symbols)
-        if (s.name == name) return s.bounds.divisor;
-      return 1;
-    };
-  }
-
   TensorRef add_buffer(NodeId node, const MemoryLayout &layout, BufferRole role) {
     Kernel &k = built_.kernel;
     has_strides_ |= layout.strided;
@@ -80,7 +75,8 @@ class Assembler {
     k.buffers.push_back({layout.name, g_.dtype(node), shape,
                          layout.is_scalar ? BufferRole::Scalar : role, layout.alignment, false,
                          layout.strided});
-    return {id, layout.shape, layout.strided, layout.name};
+    if (layout.shifted) phases_.shifted.insert(id);
+    return {id, layout.shape, layout.strided, layout.name, layout.has_rows};
   }
 
   void add_tensors() {
@@ -257,25 +253,44 @@ class Assembler {
     }
     k.index_bits = offsets_are_narrow() ? 32 : 64;
     k.body = {in_layout(0, std::move(body))};
-    set_vector_widths(k, k.body, k.layouts[0], guards_, symbol_divisor());
+    set_vector_widths(k, k.body, k.layouts[0], guards_, sizes_, phases_);
+    take_for_granted();
   }
 
-  /// Strides, sizes and positions that are not known may be large.
-  bool offsets_are_narrow() const {
+  /// What the layout takes for granted of the sizes.
+  void take_for_granted() {
+    built_.kernel.divisors = sizes_.divisors();
+    built_.kernel.minima = sizes_.minima();
+    for (Limit &limit : sizes_.limits()) built_.limits.push_back(std::move(limit));
+    built_.ranges = sizes_.ranges();
+  }
+
+  /// Strides may be large, and sizes and positions that are not known as well, unless the launch
+  /// makes sure that they are not.
+  bool offsets_are_narrow() {
     const Kernel &k = built_.kernel;
-    auto is_small = [](const Buffer &b) {
-      Index n = 1;
-      for (const Index &e : b.shape) n = n * e;
-      return n.constant() && *n.constant() <= INT32_MAX;
+    bool narrow = !has_strides_;
+    std::vector<Limit> limits;
+    auto require = [&](const Index &value, std::int64_t max) {
+      std::optional<std::int64_t> constant = value.constant();
+      narrow &= constant ? *constant <= max : options_.narrow_offsets;
+      if (!constant) limits.push_back({value, max, "offsets in 32 bits"});
     };
-    auto is_short = [](const Axis &axis) {
-      std::optional<std::int64_t> positions = constant_positions(axis);
-      return positions && *positions <= kMaxNarrowPositions;
-    };
-    return !has_strides_ && std::all_of(k.buffers.begin(), k.buffers.end(), is_small) &&
-           std::all_of(k.layouts.begin(), k.layouts.end(), [&](const Layout &layout) {
-             return std::all_of(layout.axes.begin(), layout.axes.end(), is_short);
-           });
+    for (const Buffer &b : k.buffers) require(product(b.shape), INT32_MAX);
+    for (const Layout &layout : k.layouts)
+      for (const Axis &axis : layout.axes) {
+        std::vector<Index> extents;
+        for (const Digit &d : axis.digits) extents.push_back(d.extent);
+        require(product(extents), kMaxNarrowPositions);
+      }
+    if (narrow) built_.limits.insert(built_.limits.end(), limits.begin(), limits.end());
+    return narrow;
+  }
+
+  static Index product(const std::vector<Index> &factors) {
+    Index n = 1;
+    for (const Index &f : factors) n = n * f;
+    return n;
   }
 
   static Stmt in_layout(LayoutId layout, std::vector<Stmt> body) {

@@ -20,6 +20,7 @@ struct BuiltKernel {
   Kernel kernel;
   std::vector<KernelArgument> arguments;  // one for each buffer
   std::vector<Limit> limits;
+  std::vector<SizeRange> ranges;
 };
 
 /// How a node lies in memory, decided by the program: names, strides, alignment.
@@ -29,6 +30,8 @@ struct MemoryLayout {
   bool strided = false;
   bool is_scalar = false;
   int alignment = 16;
+  bool has_rows = false;  // strided: the last axis has stride 1
+  bool shifted = false;   // ArgumentClass
 };
 struct KernelMemory {
   std::map<NodeId, MemoryLayout> reads;

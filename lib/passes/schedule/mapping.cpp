@@ -14,6 +14,9 @@ constexpr int kFlatThreads = 256;
 constexpr int kRowThreads = 128;                   // of a block with several rows
 constexpr int kSpareRegisters = 40;                // beside the elements: addresses, edges, states
 constexpr std::int64_t kAlignedRow = 512;          // shorter rows are not worth a peeled head
+constexpr std::int64_t kSplitRow = 4097;           // of few rows, each worth several blocks
+constexpr std::int64_t kStreamedRow = 16385;       // that nothing is kept of
+constexpr std::int64_t kLongRow = 65537;           // worth all threads of a block
 constexpr std::int64_t kBlockThreads = 256;        // that hold a row alone before others help
 constexpr std::int64_t kClusterThreads = 128;      // of each block where several share a row
 constexpr std::int64_t kMaxCluster = 8;            // larger ones need an opt-in at launch
@@ -69,8 +72,8 @@ class Chooser : MappingQueries {
     }
     std::vector<DimId> dims = with_inner_last(kept_);
     bool one_dim = dims.size() == 1;
-    std::int64_t row = expected(p_.domain.dims[inner_].extent);
-    if (!one_dim && dividing_vector() < vec_ && row >= kAlignedRow) return map_flat_rows(dims);
+    if (!one_dim && dividing_vector() < vec_ && is_long_row(p_.domain.dims[inner_].extent))
+      return map_flat_rows(dims);
     if (!one_dim) vec_ = std::min(vec_, dividing_vector());
     bool follows = one_dim && alignment_frame().buffer != kNone;
     Index total = extent(dims) + (follows ? vec_ - 1 : 0);  // with a head that starts early
@@ -79,7 +82,7 @@ class Chooser : MappingQueries {
     m_.layout.axes = {
         axis(dims, {digit(DigitKind::Grid, ceildiv(total, block)),
                     digit(DigitKind::Thread, m_.threads), digit(DigitKind::Vec, vec_)})};
-    if (follows) align(m_.layout.axes[0], row);
+    if (follows && is_long_row(p_.domain.dims[inner_].extent)) align(m_.layout.axes[0]);
   }
 
   /// Fewer threads where the work is small, but whole warps.
@@ -98,15 +101,16 @@ class Chooser : MappingQueries {
     Axis columns =
         axis({inner_}, {digit(DigitKind::Grid, ceildiv(row + vec_ - 1, block)),
                         digit(DigitKind::Thread, m_.threads), digit(DigitKind::Vec, vec_)});
-    align(columns, expected(row));
+    align(columns);
     Index across = ceildiv(row + vec_ - 1, block);
     m_.layout.axes = {axis(dims, {digit(DigitKind::Grid, extent(dims), across)}), columns};
   }
 
+  bool is_long_row(const Index &row) const { return p_.sizes.is_at_least(row, kAlignedRow); }
+
   /// Where rows start may depend on other axes only.
-  void align(Axis &columns, std::int64_t row) {
-    if (vec_ > 1 && row >= kAlignedRow && columns.dims.size() == 1)
-      columns.align = alignment_frame();
+  void align(Axis &columns) {
+    if (vec_ > 1 && columns.dims.size() == 1) columns.align = alignment_frame();
   }
 
   // --- Folded dims innermost ---------------------------------------------------------------------
@@ -114,17 +118,19 @@ class Chooser : MappingQueries {
   void map_rows() {
     if (folded_.size() > 1) vec_ = std::min(vec_, dividing_vector());
     Index row = extent(folded_);
-    std::int64_t n = expected_at_least_1(row);
     bool aligned = starts_are_aligned();
-    if (!aligned && n < kAlignedRow) vec_ = 1;
+    if (!aligned && !is_long_row(row)) vec_ = 1;
+    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
+    std::int64_t rows = expected(extent(kept_));
+    if (!keeps && rows < 2 * p_.target.num_sms && p_.sizes.is_at_least(row, kSplitRow))
+      return map_split_rows(row);
+    if (!keeps && p_.sizes.is_at_least(row, kStreamedRow)) return map_streaming_rows(row, aligned);
+    std::int64_t n = row_length(row, aligned ? 0 : vec_ - 1);
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
     std::int64_t capacity = std::max(std::int64_t{p_.target.max_threads_per_block},
                                      2 * max_cluster() * kClusterThreads) *
                             max_elements();
-    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
-    std::int64_t rows = expected(extent(kept_));
-    if (!keeps && n > 4096 && rows < 2 * p_.target.num_sms) return map_split_rows(row);
-    if (n > (keeps ? capacity : 16384)) return map_streaming_rows(row, aligned);
+    if (n > capacity) return map_streaming_rows(row, aligned);
     map_resident_rows(row, aligned);
   }
 
@@ -160,8 +166,8 @@ class Chooser : MappingQueries {
 
   void map_resident_rows(const Index &row, bool aligned) {
     m_.form = Form::Resident;
-    std::int64_t n = expected_at_least_1(row);
-    std::int64_t span = aligned ? n : n + vec_ - 1;  // with a head that starts early
+    int head = aligned ? 0 : vec_ - 1;  // where vectors start early
+    std::int64_t n = row_length(row, head), span = n + head;
     std::int64_t blocks = blocks_of_row(span);
     std::int64_t wanted = std::max<std::int64_t>(elements_per_thread(n), vec_);
     std::int64_t lanes = blocks > 1 ? cluster_threads(span)
@@ -174,11 +180,11 @@ class Chooser : MappingQueries {
     Axis columns = axis(with_inner_last(folded_),
                         {digit(DigitKind::Reg, regs), digit(DigitKind::Cta, blocks),
                          digit(DigitKind::Thread, lanes), digit(DigitKind::Vec, vec_)});
-    if (!aligned) align(columns, n);
+    if (!aligned) align(columns);
     m_.layout.axes = {rows_axis(rows, lanes), columns};
     if (!row.constant())
-      m_.limits.push_back({row + (aligned ? 0 : vec_ - 1), blocks * lanes * regs * vec_,
-                           "a row in the registers of a block"});
+      m_.limits.push_back(
+          {row + head, blocks * lanes * regs * vec_, "a row in the registers of a block"});
   }
 
   /// The kept dims: `rows` rows a block, at this stride of the thread index.
@@ -195,7 +201,7 @@ class Chooser : MappingQueries {
 
   void map_streaming_rows(const Index &row, bool aligned) {
     m_.form = Form::Streaming;
-    std::int64_t threads = expected(row) > 65536 ? 1024 : 256;
+    std::int64_t threads = p_.sizes.is_at_least(row, kLongRow) ? 1024 : 256;
     m_.threads = static_cast<int>(threads);
     std::int64_t step = threads * vec_ * unroll_rows();
     Index span = aligned ? row : row + vec_ - 1;
@@ -203,7 +209,7 @@ class Chooser : MappingQueries {
                         {digit(DigitKind::Loop, ceildiv(span, step), 1, kRowLoop),
                          digit(DigitKind::Reg, unroll_rows()), digit(DigitKind::Thread, threads),
                          digit(DigitKind::Vec, vec_)});
-    if (!aligned) align(columns, expected(row));
+    if (!aligned) align(columns);
     m_.layout.axes = {rows_axis(1, 1), columns};
   }
 
@@ -228,7 +234,7 @@ class Chooser : MappingQueries {
                         {digit(DigitKind::Grid, parts), digit(DigitKind::Loop, count, 1, kRowLoop),
                          digit(DigitKind::Reg, unrolled), digit(DigitKind::Thread, threads),
                          digit(DigitKind::Vec, vec_)});
-    if (!aligned) align(columns, expected(row));
+    if (!aligned) align(columns);
     m_.layout.axes = {axis(kept_, {digit(DigitKind::Grid, grid_rows, parts)}), columns};
     finish_split(threads, parts, grid_rows, m_.layout.axes[0], threads, 1);
   }
@@ -239,11 +245,11 @@ class Chooser : MappingQueries {
     vec_ = std::min(vec_, dividing_vector());
     if (!starts_are_aligned()) vec_ = 1;
     Index columns = p_.domain.dims[inner_].extent;
-    std::int64_t n = expected_at_least_1(extent(folded_));
+    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
+    std::int64_t n = keeps ? row_length(extent(folded_)) : expected_at_least_1(extent(folded_));
     std::int64_t lanes =
         std::min<std::int64_t>(32, pow2_at_least(ceil_div(expected_at_least_1(columns), vec_)));
     std::int64_t down = kFlatThreads / lanes;
-    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
     if (keeps && map_resident_columns(n, lanes, down)) return;
     fit_exchange(lanes * down, 2);  // the last block of a split combines its parts too
     std::int64_t tiles = ceil_div(expected(columns), lanes * vec_) * expected_outer();

@@ -57,7 +57,8 @@ struct MappingProblem {
   ReductionUse reductions;
   const Target &target;
   const LowerOptions &options;
-  SymbolDivisor symbol_divisor;
+  SizeQuestions &sizes;
+  const Phases &phases;
   std::int64_t statements = 1;  // of the flat body
   std::int64_t live = 1;        // registers of one slot where most of its values are live
   int common_threads = 0;       // of kernels that shall differ in sizes alone; 0: this one's own

@@ -22,7 +22,10 @@ constexpr std::string_view kEverything =
   workspace B*4
   workspace 4 counter
   limit B*x.stride0 <= 2147483647 "offsets of \"x\"\\\n\tin 32 bits"
-  kernel @k0(%x: f32[B, 3], %s: f32[] scalar) -> (%y: f32[B]) workspace (%w: f32[B] coherent, %c: u32[1] coherent) threads 128 cluster 1 index 32 {
+  limit -B + 8 <= 0 "too few"
+  class 1 <= B % 8 <= 7
+  class 0 <= B*N <= 9223372036854775807
+  kernel @k0(%x: f32[B, 3], %s: f32[] scalar) -> (%y: f32[B]) workspace (%w: f32[B] coherent, %c: u32[1] coherent) threads 128 cluster 1 index 32 divisors (B 8) {
     dims i: B
     layout L: i = grid (B + 127) / 128 . thread 128
     in L {

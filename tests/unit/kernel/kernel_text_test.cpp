@@ -24,7 +24,7 @@ constexpr std::string_view kInstances =
 
 // Every kind of statement, digit and attribute once, in canonical form.
 constexpr std::string_view kEverything =
-    R"(kernel @all(%x: bf16[B, 4097] align 2, %w: f32[N + 1, 3] align 16, %lr: f32[] scalar, %idx: i64[B]) -> (%y: bf16[B, 4097], %z: f32[B*4096]) workspace (%p: f32[64, 4096] coherent, %ctr: u32[1] coherent) threads 128 cluster 2 index 64 {
+    R"(kernel @all(%x: bf16[B, 4097] align 2, %w: f32[N + 1, 3] align 16, %lr: f32[] scalar, %idx: i64[B]) -> (%y: bf16[B, 4097], %z: f32[B*4096]) workspace (%p: f32[64, 4096] coherent, %ctr: u32[1] coherent) threads 128 cluster 2 index 64 divisors (B 8, N 2) minima (N 7) {
   dims i: B, r: 4097, n: N, q: 64
   layout L: i = loop:k (B + 15) / 16 . grid 16; r = reg 5 . thread 128 . vec 8 align %x[i*4097]
   layout M: (i, n) = grid B*N; q = cta 2 . thread 8@4 . reg 1 . vec 4
