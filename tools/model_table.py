@@ -25,7 +25,7 @@ TARGETS = {"llama_big": (24, 33), "gpt2_big": (20, 46), "bert_big": (22, 59), "v
            "timm_convnext_tiny": (116, 359), "timm_resnet50": (153, 448)}
 MODELS = [*TARGETS, "mamba_big", "adamw_40"]
 COLUMNS = ["graph", "nodes", "ops", "extern", "kernels", "unfused MB", "fused MB", "predicted us",
-           "plan ms", "schedule ms", "code ms/kernel", "worst ms", "assembled", "spills"]
+           "plan ms", "schedule ms", "statements", "code ms/kernel", "worst ms", "assembled", "spills"]
 
 
 def find_ptxas():
@@ -75,7 +75,7 @@ def cells(row):
     return [row["id"], row["nodes"], row["operations"], row["externs"], row["kernels"],
             f"{row['bytes_unfused'] / 1e6:,.0f}", f"{row['bytes_fused'] / 1e6:,.0f}",
             f"{row['predicted_us']:,.0f}", f"{row['plan_ms']:.0f}", f"{row['schedule_ms']:.0f}",
-            f"{row['code_ms'] / max(1, row['kernels']):.1f}", f"{row['worst_code_ms']:.0f}",
+            row["statements"], f"{row['code_ms'] / max(1, row['kernels']):.1f}", f"{row['worst_code_ms']:.0f}",
             row["ptxas"], spilled]
 
 
@@ -96,7 +96,7 @@ def report(rows, options):
     lines = [f"# Recorded models compiled for {options.target}", "",
              "Made by tools/model_table.py. Bytes unfused: every operation that is no view as a "
              "kernel of its own. Bytes fused: every buffer of every kernel once. Times are CPU "
-             "milliseconds; code is graph to PTX per kernel, in process; ptxas is not in it.", "",
+             "milliseconds; code is kernel to PTX, per kernel, in process; ptxas is not in it.", "",
              "## Kernels for forward and backward as one", ""]
     lines += table(["model", "kernels", "prototype plan", "PyTorch's compiler"], summary(rows))
     lines += ["", "## All graphs", "", *table(COLUMNS, map(cells, rows)), ""]

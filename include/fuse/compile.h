@@ -26,8 +26,9 @@ struct CompileOptions {
   bool strict = false;
   /// The bits of a row do not depend on how many rows there are.
   bool batch_invariant = false;
-  /// Never compile after compile() returns: one variant with element accesses serves all strides
-  /// and alignments. For services that must not wait.
+  /// Never compile after compile() returns: one variant with element accesses serves all sizes,
+  /// strides and alignments, and another those of the class of expected_sizes, if these are given.
+  /// For services that must not wait.
   bool no_recompile = false;
   /// Expected values of symbols, for the cost model; others remain legal.
   Bindings expected_sizes;

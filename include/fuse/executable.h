@@ -182,7 +182,8 @@ class FUSE_API Executable {
   Executable &operator=(Executable &&) noexcept;
 
   /// Runs on the stream, arguments in order: inputs then outputs. Symbols are solved from the
-  /// shapes and checked. The first call for other alignments or strides compiles a variant. The
+  /// shapes and checked. The first call of a class of sizes, alignments and strides compiles a
+  /// variant (docs/embedding.md). The
   /// call does not wait: memory and workspace belong to the stream until it is done, while the
   /// Executable may be dropped. For Executor::Host the stream is null, addresses are of the host,
   /// and the call waits. From any thread, and while the stream is captured.
@@ -216,8 +217,8 @@ class FUSE_API Executable {
   /// are missing or of no symbol, Shape for sizes outside their bounds.
   std::vector<std::vector<std::int64_t>> output_shapes(const Dims &dims) const;
 
-  /// Bytes of a Workspace for these sizes and contiguous arguments; 0: none is needed. Errors as
-  /// output_shapes().
+  /// Bytes of a Workspace for these sizes and contiguous, aligned arguments; 0: none is needed.
+  /// Compiles the variant of their class. Errors as output_shapes().
   std::size_t workspace_bytes(const Dims &dims) const;
 
   /// Pairs that contiguous launches could share memory for: declare those wanted in
@@ -227,8 +228,8 @@ class FUSE_API Executable {
   /// "gpu", "host" or "none".
   std::string_view executor() const;
 
-  /// What each kernel of the first variant is and costs; its code is made for the report. Throws
-  /// InvalidArgument and Shape for sizes that the graph does not take.
+  /// What each kernel of the variant for these sizes is and costs; its code is made for the report.
+  /// Throws InvalidArgument and Shape for sizes that the graph does not take.
   std::vector<KernelReport> kernels(const Dims &dims) const;
 
   /// Why the kernels are what they are: boundaries, stores, recomputation.
@@ -237,7 +238,7 @@ class FUSE_API Executable {
   /// Kernels, bytes and time, fused and with a kernel for each operation.
   PlanOverview overview() const;
 
-  /// All of it as a screen of text.
+  /// All of it as a screen of text; decisions are those of the first variant.
   std::string explain(const Dims &dims) const;
 
   /// All compilations so far, each with what made it necessary.

@@ -144,12 +144,10 @@ llvm::Value *Emitter::emit_touches(const Group &group) {
 
 /// Whether the buffer holds all elements of the vector.
 llvm::Value *Emitter::emit_inside(const Buffer &buffer, const Group &group) {
-  Index elements = 1;
-  for (const Index &extent : buffer.shape) elements = elements * extent;
   llvm::Value *first = materialize(group.offset, bits_);
   llvm::Value *end =
       b_.CreateAdd(first, llvm::ConstantInt::getSigned(first->getType(), group.size));
-  llvm::Value *size = materialize(emit_offset(elements, {}, bits_), bits_);
+  llvm::Value *size = emit_elements(buffer, bits_);
   return b_.CreateAnd(b_.CreateICmpSGE(first, b_.getIntN(bits_, 0)), b_.CreateICmpSLE(end, size));
 }
 
@@ -222,7 +220,8 @@ llvm::Value *emit_or(Builder &b, llvm::Value *value, llvm::BasicBlock *from,
 /// What a load of so many elements gives where it reads nothing.
 llvm::Constant *Emitter::fill_of(const Stmt &load, int count) {
   DType dtype = kernel_.buffers[load.buffer].dtype;
-  llvm::Constant *fill = is_bool(dtype) ? b_.getInt8(0) : constant_of(dtype, load.fill);
+  llvm::Constant *fill =
+      is_bool(dtype) ? b_.getInt8(load.fill != 0) : constant_of(dtype, load.fill);
   if (count == 1) return fill;
   return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(count)),
                                         fill);

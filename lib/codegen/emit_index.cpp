@@ -184,7 +184,7 @@ llvm::Value *Emitter::materialize(const Offset &offset, unsigned bits) {
 
 bool Emitter::is_uniform(const AxisMap &axis, int vector) const {
   return axis.phase == kNone && axis.vec_extent % vector == 0 &&
-         known_divisor(axis.extent) % vector == 0;
+         promised_divisor(kernel_, axis.extent) % vector == 0;
 }
 
 llvm::Value *Emitter::emit_valid(std::uint32_t axis, const Assignment &assignment,

@@ -32,6 +32,7 @@ llvm::Function *Emitter::run() {
   b_.SetInsertPoint(entry_);
   emit_machine_registers();
   scopes_.emplace_back();
+  if (kernel_.instances > 0) emit_instance();
   awaits_cluster_ = kernel_.cluster > 1;
   if (awaits_cluster_) emit_cluster_arrive();
   emit_body(kernel_.body);
@@ -44,37 +45,51 @@ void Emitter::declare() {
   if (kernel_.cluster > 1 && target_.sm < 90)
     fail(ErrorCode::Unsupported, "kernel {}: clusters of {} blocks need sm_90, not sm_{}",
          kernel_.name, kernel_.cluster, target_.sm);
-  llvm::LLVMContext &context = module_.getContext();
-  std::vector<llvm::Type *> types;
-  for (const Buffer &buffer : kernel_.buffers)
-    types.push_back(buffer.role == BufferRole::Scalar ? memory_type_of(buffer.dtype, context)
-                                                      : llvm::PointerType::get(context, 1));
-  std::vector<std::string> symbols = symbols_of(kernel_);
-  for (std::size_t i = 0; i < symbols.size(); ++i) types.push_back(b_.getInt64Ty());
-  function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
-                                     llvm::GlobalValue::ExternalLinkage, kernel_.name, module_);
+  if (parameter_bytes(kernel_) > target_.parameter_bytes)
+    fail(ErrorCode::Unsupported, "kernel {}: {} bytes of parameters, and target {} takes {}",
+         kernel_.name, parameter_bytes(kernel_), target_.name, target_.parameter_bytes);
+  function_ =
+      llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), parameter_types(), false),
+                             llvm::GlobalValue::ExternalLinkage, kernel_.name, module_);
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function_->setDoesNotThrow();
   function_->addFnAttr("nvvm.maxntid", std::to_string(kernel_.threads));
   if (kernel_.resident > 0) function_->addFnAttr("nvvm.minctasm", std::to_string(kernel_.resident));
   if (kernel_.cluster > 1)
     function_->addFnAttr("nvvm.cluster_dim", std::to_string(kernel_.cluster) + ",1,1");
-  for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
-    const Buffer &buffer = kernel_.buffers[i];
-    llvm::Argument *argument = function_->getArg(static_cast<unsigned>(i));
+  name_parameters();
+}
+
+/// Buffers, then symbols, then the table of instances.
+std::vector<llvm::Type *> Emitter::parameter_types() const {
+  llvm::LLVMContext &context = module_.getContext();
+  std::vector<llvm::Type *> types;
+  for (const Buffer &buffer : kernel_.buffers)
+    if (!buffer.each)
+      types.push_back(buffer.role == BufferRole::Scalar ? memory_type_of(buffer.dtype, context)
+                                                        : llvm::PointerType::get(context, 1));
+  types.insert(types.end(), symbols_of(kernel_).size(), llvm::Type::getInt64Ty(context));
+  if (kernel_.instances > 0) types.push_back(llvm::PointerType::get(context, 0));
+  return types;
+}
+
+void Emitter::name_parameters() {
+  llvm::Argument *argument = function_->arg_begin();
+  for (const Buffer &buffer : kernel_.buffers) {
+    buffers_.push_back(buffer.each ? nullptr : argument);
+    if (buffer.each) continue;
     argument->setName(buffer.name);
-    buffers_.push_back(argument);
-    if (buffer.role == BufferRole::Scalar) continue;
-    if (buffer.alignment > 0)
+    bool is_scalar = buffer.role == BufferRole::Scalar;
+    if (!is_scalar && buffer.alignment > 0)
       argument->addAttr(llvm::Attribute::getWithAlignment(
           module_.getContext(), llvm::Align(static_cast<std::uint64_t>(buffer.alignment))));
-    if (!buffer.coherent) argument->addAttr(llvm::Attribute::NoAlias);
+    if (!is_scalar && !buffer.coherent) argument->addAttr(llvm::Attribute::NoAlias);
     if (buffer.role == BufferRole::Input) argument->addAttr(llvm::Attribute::ReadOnly);
+    ++argument;
   }
-  for (std::size_t i = 0; i < symbols.size(); ++i) {
-    llvm::Argument *argument = function_->getArg(static_cast<unsigned>(buffers_.size() + i));
-    argument->setName(symbols[i]);
-    symbols_[symbols[i]] = argument;
+  for (const std::string &symbol : symbols_of(kernel_)) {
+    argument->setName(symbol);
+    symbols_[symbol] = argument++;
   }
 }
 

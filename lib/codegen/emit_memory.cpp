@@ -40,6 +40,13 @@ std::optional<Hook> store_hook(Cache cache, std::size_t bytes) {
   return std::nullopt;
 }
 
+/// Nobody writes it while the kernel runs: what `noalias` says of a parameter.
+void mark_invariant(llvm::Value *loaded) {
+  auto *load = llvm::cast<llvm::LoadInst>(loaded);
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                    llvm::MDNode::get(load->getContext(), {}));
+}
+
 llvm::Value *load_words(Builder &b, Hook hook, llvm::Value *pointer, std::size_t words) {
   llvm::Module &module = *b.GetInsertBlock()->getModule();
   llvm::Value *loaded = b.CreateCall(hook_function(module, hook), {pointer});
@@ -109,7 +116,11 @@ llvm::Value *Emitter::load_vector(const Stmt &stmt, llvm::Value *pointer, int co
   llvm::Type *element = memory_type_of(buffer.dtype, module_.getContext());
   std::size_t size = static_cast<std::size_t>(count) * size_of(buffer.dtype);
   std::optional<Hook> hook = load_hook(stmt.cache, size);
-  if (!hook) return read_vector(pointer, element, count);
+  if (!hook) {
+    llvm::Value *loaded = read_vector(pointer, element, count);
+    if (buffer.each && buffer.role == BufferRole::Input && !buffer.coherent) mark_invariant(loaded);
+    return loaded;
+  }
   llvm::Type *type = vector_of(element, static_cast<std::size_t>(count));
   return b_.CreateBitCast(load_words(b_, *hook, pointer, size / 4), type);
 }
@@ -156,6 +167,15 @@ llvm::Value *Emitter::load_unaligned(const Stmt &stmt, llvm::Value *pointer) {
                           vector_of(element, static_cast<std::size_t>(stmt.vector)));
 }
 
+/// Elements of a buffer. Extents are bounded one by one: the product of all bounds may be no
+/// number.
+llvm::Value *Emitter::emit_elements(const Buffer &buffer, unsigned bits) {
+  llvm::Value *elements = b_.getIntN(bits, 1);
+  for (const Index &extent : buffer.shape)
+    elements = b_.CreateMul(elements, materialize(emit_offset(extent, {}, bits), bits));
+  return elements;
+}
+
 /// Whether the buffer holds both accesses around an unaligned vector.
 llvm::Value *Emitter::emit_window_inside(const Stmt &stmt, llvm::Value *pointer) {
   const Buffer &buffer = kernel_.buffers[stmt.buffer];
@@ -163,9 +183,8 @@ llvm::Value *Emitter::emit_window_inside(const Stmt &stmt, llvm::Value *pointer)
                 bytes = size * static_cast<std::uint64_t>(stmt.vector);
   llvm::Type *i64 = b_.getInt64Ty();
   llvm::Value *begin = b_.CreatePtrToInt(buffers_[stmt.buffer], i64);
-  Index elements = static_cast<std::int64_t>(size);
-  for (const Index &extent : buffer.shape) elements = elements * extent;
-  llvm::Value *end = b_.CreateAdd(begin, materialize(emit_offset(elements, {}, 64), 64));
+  llvm::Value *end =
+      b_.CreateAdd(begin, b_.CreateMul(emit_elements(buffer, 64), b_.getInt64(size)));
   llvm::Value *from = b_.CreateAnd(b_.CreatePtrToInt(pointer, i64), ~(bytes - 1));
   llvm::Value *to = b_.CreateAdd(from, b_.getInt64(2 * bytes));
   return b_.CreateAnd(b_.CreateICmpUGE(from, begin), b_.CreateICmpULE(to, end));

@@ -10,8 +10,8 @@
 #include "codegen/monoid.h"
 #include "codegen/ops.h"
 #include "codegen/state_array.h"
+#include "ir/instances.h"
 #include "ir/invalid_values.h"
-#include "ir/kernel.h"
 #include "ir/machine_map.h"
 
 #include <fuse/target.h>
@@ -114,6 +114,8 @@ class Emitter {
 
   // emit_kernel.cpp: parameters, the body, scopes.
   void declare();
+  std::vector<llvm::Type *> parameter_types() const;
+  void name_parameters();
   void emit_machine_registers();
   void emit_body(const std::vector<Stmt> &body);
   void emit_stmt(const Stmt &stmt);
@@ -127,6 +129,12 @@ class Emitter {
   SlotSpace slots_of(ValueId value) const { return slots_of(kernel_.values[value].dims); }
   llvm::Value *value_at(ValueId value, const Assignment &assignment);
   void define(ValueId value, Values slots);
+
+  // emit_instances.cpp: which instance the block runs, and what is the instance's own.
+  void emit_instance();
+  llvm::Value *emit_instance_number(llvm::Value *table, const TableShape &shape);
+  llvm::Value *load_entry(llvm::Value *table, const TableColumn &column, llvm::Value *instance,
+                          llvm::Type *type);
 
   // emit_compute.cpp: values of each slot, in runs.
   static std::size_t end_of_local(const std::vector<Stmt> &body, std::size_t begin);
@@ -206,6 +214,7 @@ class Emitter {
   void write_vector(llvm::Value *pointer, const Values &elements);
   llvm::Value *load_vector(const Stmt &stmt, llvm::Value *pointer, int count);
   llvm::Value *load_unaligned(const Stmt &stmt, llvm::Value *pointer);
+  llvm::Value *emit_elements(const Buffer &buffer, unsigned bits);
   llvm::Value *emit_window_inside(const Stmt &stmt, llvm::Value *pointer);
   void store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements);
 

@@ -183,7 +183,8 @@ std::vector<Value *> HostLowering::unpack_arguments(IRBuilder<> &b, Value *argum
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     Value *address =
         b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), arguments, i));
-    values.push_back(b.CreateLoad(parameters_[i], address));
+    bool by_value = kernel_->getArg(static_cast<unsigned>(i))->hasByValAttr();
+    values.push_back(by_value ? address : b.CreateLoad(parameters_[i], address));
   }
   return values;
 }

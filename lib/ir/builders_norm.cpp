@@ -81,7 +81,7 @@ Value moved(Value running, Value batch, double momentum) {
 
 /// The unbiased variance from the biased one.
 Value unbiased(Value variance, Value x, const Axes &axes) {
-  Operand count = element_count(x, axes, false);
+  Operand count = element_count(x, axes);
   if (count.kind() == Operand::Kind::Real)
     return variance * (count.real() / std::max(count.real() - 1, 1.0));
   return variance * (count.value() / max(count.value() - 1.0, 1.0));

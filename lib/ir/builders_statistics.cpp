@@ -16,7 +16,7 @@ using Axes = std::vector<int>;
 /// Mean of the squared distances from the mean, in the compute type.
 Value variance(Value v, const Axes &axes, int correction, bool keep) {
   Value d = v - mean(v, axes, true);
-  Operand count = element_count(v, axes, keep);
+  Operand count = element_count(v, axes);
   if (count.kind() == Operand::Kind::Real)
     return sum(d * d, axes, keep) / std::max(count.real() - correction, 0.0);
   return sum(d * d, axes, keep) / max(count.value() - double(correction), 0.0);
@@ -45,8 +45,8 @@ Value last_position(Value v, DType index, int axis) {
 }  // namespace
 
 Value mean(Operand x, const Axes &axes, bool keep) {
-  return float_composite(
-      "mean", x, [&](Value v) { return sum(v, axes, keep) / element_count(v, axes, keep); });
+  return float_composite("mean", x,
+                         [&](Value v) { return sum(v, axes, keep) / element_count(v, axes); });
 }
 
 Value var(Operand x, const Axes &axes, int correction, bool keep) {

@@ -31,14 +31,15 @@ Value to_compute_type(Value x) {
   return cast(x, compute_type(x.dtype()));
 }
 
-Operand element_count(Value x, const std::vector<int> &axes, bool keep) {
+Operand element_count(Value x, const std::vector<int> &axes) {
   Dim count = 1;
   for (int a : axes) count = count * x.shape()[normalize_axis("mean", a, x.rank(), {})];
   if (count.is_static()) return static_cast<double>(count.value());
-  // A sum of ones over the same axes: it joins the kernel of the reduction beside it.
+  // A value that is the number: position 0 of 0 .. count backwards.
   GraphData &g = *x.graph();
-  Value ones = g.value(build_constant(g, int_literal(DType::I64, 1), x.shape()));
-  return cast(sum(ones, axes, keep), x.dtype());
+  NodeId positions = build_flip(g, build_iota(g, DType::I64, {count + Dim(1)}, 0), {0});
+  NodeId number = build_reshape(g, build_slice(g, positions, {0}, {1}, {1}), {});
+  return cast(g.value(number), x.dtype());
 }
 
 }  // namespace fuse

@@ -42,6 +42,6 @@ Value float_composite(std::string_view name, const Operand &x, Body body) {
 }
 
 /// Number of elements that a reduction over the axes folds, as an operand of float arithmetic.
-Operand element_count(Value x, const std::vector<int> &axes, bool keep);
+Operand element_count(Value x, const std::vector<int> &axes);
 
 }  // namespace fuse

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace fuse {
 
@@ -222,6 +223,14 @@ Index operator*(const Index &a, const Index &b) {
     }
   }
   return Index::from_terms(std::move(terms));
+}
+
+std::vector<std::string> symbols_of(const Index &index) {
+  std::set<std::string> symbols;
+  for (const Index::Term &t : index.terms())
+    for (const Atom &a : t.atoms)
+      if (a.kind == Atom::Kind::Symbol) symbols.insert(a.symbol);
+  return {symbols.begin(), symbols.end()};
 }
 
 std::int64_t known_divisor(const Index &index,

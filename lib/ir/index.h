@@ -102,6 +102,9 @@ bool is_nonnegative(const Index &index, const Ranges &ranges);
 /// Shows 0 <= a and a < b over the ranges; false where it cannot.
 bool provably_in(const Index &a, const Index &b, const Ranges &ranges);
 
+/// Symbols that are factors of its terms, ascending; those inside divisions are left out.
+std::vector<std::string> symbols_of(const Index &index);
+
 /// Largest known divisor of the index: the gcd of the coefficients of all terms, where a term may
 /// count further divisors of its atoms given by the caller. 0 for the zero index.
 std::int64_t known_divisor(const Index &index,

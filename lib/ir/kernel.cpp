@@ -171,7 +171,7 @@ bool spans_all_of(const Digit &b, const Digit &a, const Ranges &ranges) {
 
 }  // namespace
 
-Index grid_size(const Kernel &kernel) {
+Index clusters_of(const Kernel &kernel) {
   Ranges ranges;
   ranges.symbol_min = [](const std::string &) { return INT64_C(1); };
   const Digit *widest = nullptr;
@@ -187,8 +187,10 @@ Index grid_size(const Kernel &kernel) {
       }
     }
   }
-  return (widest ? widest->extent * widest->stride : Index(1)) * kernel.cluster;
+  return widest ? widest->extent * widest->stride : Index(1);
 }
+
+Index grid_size(const Kernel &kernel) { return clusters_of(kernel) * kernel.cluster; }
 
 namespace {
 
@@ -216,6 +218,8 @@ void for_each_index(const Kernel &kernel, const F &f) {
       }
     }
   }
+  for (const InstanceSize &size : kernel.table)
+    for (const Index &value : size.values) f(value);
   for_each_index(kernel.body, f);
 }
 
@@ -231,9 +235,17 @@ void collect_symbols(const Index &index, std::set<std::string> &symbols) {
 
 }  // namespace
 
+std::int64_t promised_divisor(const Kernel &kernel, const Index &index) {
+  return known_divisor(index, [&](const Atom &a) -> std::int64_t {
+    auto it = kernel.divisors.find(a.symbol);
+    return a.kind == Atom::Kind::Symbol && it != kernel.divisors.end() ? it->second : 1;
+  });
+}
+
 std::vector<std::string> symbols_of(const Kernel &kernel) {
   std::set<std::string> symbols;
   for_each_index(kernel, [&](const Index &index) { collect_symbols(index, symbols); });
+  for (const InstanceSize &size : kernel.table) symbols.erase(size.name);
   return {symbols.begin(), symbols.end()};
 }
 

@@ -7,6 +7,9 @@
 // each thread holds one scalar per slot. A value that does not depend on an axis (a row's mean, a
 // column's weight) is the same for all positions of that axis and is held once.
 //
+// Instances. A kernel may run its body several times side by side, each time over memory and sizes
+// of its own (ir/instances.h); everything else here speaks of one of them.
+//
 // Validity. A position whose index on some axis is not in [0, extent) is invalid on that axis: no
 // load, no store, no contribution to a reduction over it. What a load gives there is its fill.
 #pragma once
@@ -90,6 +93,7 @@ struct Buffer {
   int alignment = 0;      // bytes that the address of element 0 is known to divide; 0: element
   bool coherent = false;  // other blocks write it while the kernel runs: no read-only path
   bool strided = false;   // elements lie apart: the shape bounds no offset
+  bool each = false;      // every instance has its own
 };
 
 /// Cache policy of an access.
@@ -151,12 +155,22 @@ struct KernelValue {
   std::vector<DimId> dims;  // it depends on these, ascending
 };
 
+/// A size that differs between instances: to the body a symbol.
+struct InstanceSize {
+  std::string name;
+  std::vector<Index> values;  // by instance; of symbols of the launch
+};
+
 struct Kernel {
   std::string name;
   int threads = 256;    // per block
   int cluster = 1;      // blocks per cluster
   int resident = 0;     // blocks an SM shall hold at least, which bounds registers; 0: no bound
   int index_bits = 64;  // width of offsets: 32 where no offset reaches 2^31
+  int instances = 0;    // 0: the body runs once, and there is no table
+  std::vector<InstanceSize> table;
+  Bindings divisors;    // powers of two that the launch promises to divide symbols
+  Bindings minima;      // sizes that it promises symbols not to be below
   std::vector<Buffer> buffers;  // in parameter order
   std::vector<KernelDim> dims;
   std::vector<Layout> layouts;
@@ -206,10 +220,20 @@ std::int64_t bulk_bytes(const Kernel &kernel, const Layout &layout, const Stmt &
 /// Shared memory that the launch must provide: the stages of pipes.
 std::int64_t dynamic_shared_bytes(const Kernel &kernel);
 
-/// Blocks launched: the number that the grid digits of all layouts span, times the cluster size.
+/// Blocks of one instance: the number that the grid digits of all layouts span, times the cluster
+/// size. A launch has num_blocks() of ir/instances.h.
 Index grid_size(const Kernel &kernel);
+Index clusters_of(const Kernel &kernel);
 
-/// Symbols used anywhere, sorted: the size parameters of the kernel, after the buffers.
+/// Statements of the body, scopes not counted; and of these, those of every slot.
+std::int64_t num_statements(const Kernel &kernel);
+std::int64_t num_unrolled(const Kernel &kernel);
+
+/// Largest known divisor of an index over symbols, with what the kernel is promised of them.
+std::int64_t promised_divisor(const Kernel &kernel, const Index &index);
+
+/// Symbols that a launch gives values to, sorted: the size parameters of the kernel, after the
+/// buffers. Sizes of the table are none of them; symbols that their values use are.
 std::vector<std::string> symbols_of(const Kernel &kernel);
 
 /// Whether a load has a fill: it has no guard, is no bulk load and reads no scalar.

@@ -23,12 +23,12 @@ struct InterpreterBuffer {
 };
 
 struct InterpreterLaunch {
-  std::vector<InterpreterBuffer> buffers;  // as Kernel::buffers
+  std::vector<InterpreterBuffer> buffers;  // as launch_buffers(kernel)
   Bindings symbols;
-  std::uint64_t seed = 0;  // not 0: clusters run in a random order, so another block is last
+  std::uint64_t seed = 0;  // not 0: instances and clusters run in a random order
 };
 
-/// What one load, store or move did over the whole launch.
+/// What one load, store or move did over the whole launch, in all instances.
 struct AccessStats {
   const Stmt *stmt = nullptr;
   std::int64_t vector_accesses = 0;   // of full width, per thread; width 1 counts as elements

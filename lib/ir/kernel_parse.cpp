@@ -31,6 +31,7 @@ bool is_number(const std::string &text) {
 
 Kernel KernelParser::parse() {
   parse_signature();
+  if (lexer_.accept("instances")) parse_instances();
   if (lexer_.accept("dims")) parse_dims();
   while (lexer_.peek().is("layout")) parse_layout();
   parse_body(k_.body, 0);
@@ -105,7 +106,22 @@ void KernelParser::parse_signature() {
   k_.cluster = parse_setting("cluster");
   if (lexer_.peek().name == "resident") k_.resident = parse_setting("resident");
   k_.index_bits = parse_setting("index");
+  if (lexer_.accept("divisors")) k_.divisors = parse_promises();
+  if (lexer_.accept("minima")) k_.minima = parse_promises();
   lexer_.expect("{");
+}
+
+Bindings KernelParser::parse_promises() {
+  Bindings promises;
+  lexer_.expect("(");
+  do {
+    Token symbol = lexer_.expect(Token::Kind::Identifier, "a symbol");
+    std::int64_t value = lexer_.expect_integer("a size", INT64_MAX);
+    if (!promises.emplace(symbol.name, value).second)
+      lexer_.error(symbol, symbol.name + " stands twice");
+  } while (lexer_.accept(","));
+  lexer_.expect(")");
+  return promises;
 }
 
 int KernelParser::parse_setting(std::string_view name) {
@@ -144,10 +160,27 @@ void KernelParser::parse_attributes(Buffer &b) {
     b.alignment = static_cast<int>(lexer_.expect_integer("alignment", kMaxCount));
   b.coherent = lexer_.accept("coherent");
   b.strided = lexer_.accept("strided");
-  if (!lexer_.peek().is("scalar")) return;
-  if (b.role != BufferRole::Input) lexer_.error(lexer_.peek(), "only an input can be a scalar");
-  lexer_.next();
-  b.role = BufferRole::Scalar;
+  if (lexer_.peek().is("scalar")) {
+    if (b.role != BufferRole::Input) lexer_.error(lexer_.peek(), "only an input can be a scalar");
+    lexer_.next();
+    b.role = BufferRole::Scalar;
+  }
+  b.each = lexer_.accept("each");
+}
+
+/// `instances 3 n: 4, 0, B*2; m: 1, 2, 3`, after the word.
+void KernelParser::parse_instances() {
+  k_.instances = static_cast<int>(lexer_.expect_integer("instances", kMaxCount));
+  bool has_table = !lexer_.peek().first_on_line && lexer_.peek().kind == Token::Kind::Identifier;
+  if (!has_table) return;
+  do {
+    InstanceSize size;
+    size.name = lexer_.expect(Token::Kind::Identifier, "a size of the instances").name;
+    lexer_.expect(":");
+    do size.values.push_back(parse_expression(false));
+    while (lexer_.accept(","));
+    k_.table.push_back(std::move(size));
+  } while (lexer_.accept(";"));
 }
 
 void KernelParser::parse_dims() {

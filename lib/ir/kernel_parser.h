@@ -38,10 +38,12 @@ class KernelParser {
   // --- Signature, dims, layouts ------------------------------------------------------------------
 
   void parse_signature();
+  Bindings parse_promises();
   int parse_setting(std::string_view name);
   void parse_parameters(BufferRole role);
   void parse_extents(std::vector<Index> &extents);
   void parse_attributes(Buffer &b);
+  void parse_instances();
   void parse_dims();
   void parse_layout();
   Axis parse_axis();

@@ -37,6 +37,7 @@ class Printer {
 
   std::string print() {
     print_signature();
+    print_instances();
     print_dims();
     for (const Layout &layout : k_.layouts) print_layout(layout);
     print_body(k_.body, 1);
@@ -81,6 +82,7 @@ class Printer {
     if (b.coherent) text += " coherent";
     if (b.strided) text += " strided";
     if (b.role == BufferRole::Scalar) text += " scalar";
+    if (b.each) text += " each";
     return text;
   }
 
@@ -99,7 +101,30 @@ class Printer {
     if (!workspace.empty()) append(out_, " workspace ({})", workspace);
     append(out_, " threads {} cluster {}", k_.threads, k_.cluster);
     if (k_.resident != 0) append(out_, " resident {}", k_.resident);
-    append(out_, " index {} {{\n", k_.index_bits);
+    append(out_, " index {}", k_.index_bits);
+    print_promises("divisors", k_.divisors);
+    print_promises("minima", k_.minima);
+    out_ += " {\n";
+  }
+
+  void print_promises(std::string_view what, const Bindings &promises) {
+    if (promises.empty()) return;
+    std::string text;
+    for (const auto &[symbol, value] : promises)
+      append(text, "{}{} {}", text.empty() ? "" : ", ", symbol, value);
+    append(out_, " {} ({})", what, text);
+  }
+
+  void print_instances() {
+    if (k_.instances == 0) return;
+    append(out_, "  instances {}", k_.instances);
+    const char *separator = " ";
+    for (const InstanceSize &size : k_.table) {
+      append(out_, "{}{}: {}", separator, size.name,
+             list(size.values, [&](const Index &value) { return index(value); }));
+      separator = "; ";
+    }
+    out_ += "\n";
   }
 
   void print_dims() {

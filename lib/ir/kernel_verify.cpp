@@ -1,6 +1,7 @@
 // Invariants of a kernel. Every consumer may rely on them; the first broken one is reported.
 //
-//   1  32 to 1024 threads in whole warps, 1 to 16 blocks in a cluster, 32- or 64-bit offsets
+//   1  32 to 1024 threads in whole warps, 1 to 16 blocks in a cluster, 32- or 64-bit offsets;
+//      divisors of symbols are powers of two
 //   2  names are identifiers, unique among buffers, dims, layouts and values (a value may have
 //      none); no symbol has the name of a dim
 //   3  buffers stand in the order inputs and scalars, outputs, workspace; extents use symbols only
@@ -41,6 +42,9 @@
 //  29  unaligned accesses are loads of 8 or 16 bytes with no cache policy, of buffers that are
 //      neither coherent nor strided
 //  30  statements, counted once for each slot, are at most 4 times what planning aims at
+//  31  a table has a value of every size for each instance, of symbols of the launch; its names are
+//      no others; it fits the parameters of a launch
+//  32  buffers that instances share are inputs and scalars whose shapes no size of the table is in
 #include "ir/kernel_verify.h"
 #include "ir/op.h"
 
@@ -404,6 +408,7 @@ class Verifier {
 
 void verify(const Kernel &kernel) {
   verify_layouts(kernel);
+  verify_instances(kernel);
   Verifier(kernel).verify();
   verify_size(kernel);
 }

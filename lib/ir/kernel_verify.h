@@ -20,6 +20,9 @@ void require(bool condition, const Kernel &kernel, std::string_view place,
 /// Invariants of the signature, dims and layouts: 1 to 12 of the list in kernel_verify.cpp.
 void verify_layouts(const Kernel &kernel);
 
+/// Invariants of the table of instances: 31 and 32.
+void verify_instances(const Kernel &kernel);
+
 /// Invariant 15 of a Compute, and of a Reduce or Scan, whose operands and results are counted.
 void verify_compute_dtypes(const Kernel &kernel, const Stmt &stmt,
                            const std::vector<bool> &is_literal, const std::string &place);

@@ -69,11 +69,15 @@ class LayoutVerifier {
     verify_unique(k_.dims, "dim");
     verify_unique(k_.layouts, "layout");
     verify_unique(k_.values, "value", true);
+    verify_unique(k_.table, "size");
     for (const std::string &symbol : symbols_of(k_)) {
       require(is_identifier(symbol), k_, "symbol", "'{}' is no identifier", symbol);
       for (const KernelDim &d : k_.dims)
         require(d.name != symbol, k_, "symbol", "{} is also the name of a dim", symbol);
     }
+    for (const auto &[symbol, divisor] : k_.divisors)
+      require(is_identifier(symbol) && is_power_of_two(divisor), k_, "signature",
+              "divisor {} of {} is no power of two", divisor, symbol);
   }
 
   void verify_buffers() {

@@ -57,6 +57,10 @@ MachineMap::MachineMap(const Kernel &kernel)
   ranges_.extent = [this](DimId id) -> std::optional<Index> {
     return id < first_ ? kernel_.dims[id].extent : atom(id).extent;
   };
+  ranges_.symbol_min = [this](const std::string &symbol) {
+    auto it = kernel_.minima.find(symbol);
+    return it == kernel_.minima.end() ? std::int64_t{0} : it->second;
+  };
   for (LayoutId l = 0; l < kernel.layouts.size(); ++l) {
     const Layout &layout = kernel.layouts[l];
     axes_.emplace_back();

@@ -25,6 +25,7 @@ struct PlannedKernel {
   std::string bound;            // the pipe that binds: "hbm", "mufu", "fma", ...
   double bytes = 0;             // of device memory, predicted
   std::vector<PipeTime> pipes;  // each pipe alone
+  double statements = 0;        // of the body, at most; not of a program that was read
 };
 
 /// Kernels and extern ops in an order that runs.

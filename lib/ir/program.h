@@ -33,7 +33,7 @@ struct WorkspaceBuffer {
 };
 
 struct Step {
-  // A kernel: its index and one binding for each of its buffers.
+  // A kernel: its index and one binding for each of launch_buffers(kernel).
   // An extern op: its name, and bindings of its operands, then of its results.
   bool is_extern = false;
   std::size_t kernel = 0;
@@ -52,6 +52,13 @@ struct Limit {
   std::string why;  // "a row of N elements in the registers of a block"
 };
 
+/// Another variant is better where the value is outside [min, max], though this one is right there:
+/// the class of sizes that the program was laid out for.
+struct SizeRange {
+  Index value;  // of symbols
+  std::int64_t min = 0, max = 0;
+};
+
 struct Program {
   std::string name;
   std::vector<Argument> inputs, outputs;
@@ -60,6 +67,7 @@ struct Program {
   std::vector<Kernel> kernels;
   std::vector<Step> steps;
   std::vector<Limit> limits;
+  std::vector<SizeRange> ranges;
   Plan plan;  // for reports: kernel i of the plan is kernel i here, followed by finish kernels
 };
 

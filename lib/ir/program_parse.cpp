@@ -29,6 +29,7 @@ class ProgramParser {
     while (lexer_.accept("output")) p_.outputs.push_back(parse_argument());
     while (lexer_.accept("workspace")) parse_workspace();
     while (lexer_.accept("limit")) parse_limit();
+    while (lexer_.accept("class")) parse_range();
     while (lexer_.peek().is("kernel")) parse_kernel();
     while (parse_step()) {
     }
@@ -145,6 +146,18 @@ class ProgramParser {
     p_.limits.push_back(std::move(limit));
   }
 
+  void parse_range() {
+    SizeRange range;
+    range.min = lexer_.expect_integer("least value", INT64_MAX);
+    lexer_.expect("<");
+    lexer_.expect("=");
+    range.value = parse_expression();
+    lexer_.expect("<");
+    lexer_.expect("=");
+    range.max = lexer_.expect_integer("largest value", INT64_MAX);
+    p_.ranges.push_back(std::move(range));
+  }
+
   void parse_kernel() {
     Token start = lexer_.peek();
     Kernel kernel = KernelParser(lexer_).parse();
@@ -189,20 +202,43 @@ class ProgramParser {
   Step parse_launch(const Token &start) {
     Step step;
     step.kernel = parse_position("kernel", p_.kernels.size());
+    std::vector<std::vector<Binding>> given;
     lexer_.expect("(");
     if (!lexer_.accept(")")) {
-      do step.bindings.push_back(parse_binding());
+      do given.push_back(parse_bindings());
       while (lexer_.accept(","));
       lexer_.expect(")");
     }
-    const std::vector<Buffer> &buffers = p_.kernels[step.kernel].buffers;
-    if (step.bindings.size() != buffers.size())
-      lexer_.error(start, "a kernel of " + std::to_string(buffers.size()) +
-                              " buffers is bound to " + std::to_string(step.bindings.size()));
-    for (std::size_t i = 0; i < buffers.size(); ++i)
-      if (is_scalar(step.bindings[i]) != (buffers[i].role == BufferRole::Scalar))
-        lexer_.error(start, "%" + buffers[i].name + " is bound to memory of another kind");
+    const Kernel &kernel = p_.kernels[step.kernel];
+    if (given.size() != kernel.buffers.size())
+      lexer_.error(start, "a kernel of " + std::to_string(kernel.buffers.size()) +
+                              " buffers is bound to " + std::to_string(given.size()));
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      require_kind(start, kernel, kernel.buffers[i], given[i]);
+      step.bindings.insert(step.bindings.end(), given[i].begin(), given[i].end());
+    }
     return step;
+  }
+
+  /// `input 0`, or, of a buffer that each instance has, `(input 0, input 3)`.
+  std::vector<Binding> parse_bindings() {
+    if (!lexer_.accept("(")) return {parse_binding()};
+    std::vector<Binding> bindings;
+    do bindings.push_back(parse_binding());
+    while (lexer_.accept(","));
+    lexer_.expect(")");
+    return bindings;
+  }
+
+  void require_kind(const Token &start, const Kernel &kernel, const Buffer &buffer,
+                    const std::vector<Binding> &bindings) {
+    auto count = static_cast<std::size_t>(buffer.each ? kernel.instances : 1);
+    if (bindings.size() != count)
+      lexer_.error(start, "%" + buffer.name + " of " + std::to_string(count) +
+                              " instances is bound to " + std::to_string(bindings.size()));
+    for (const Binding &binding : bindings)
+      if (is_scalar(binding) != (buffer.role == BufferRole::Scalar))
+        lexer_.error(start, "%" + buffer.name + " is bound to memory of another kind");
   }
 
   void parse_operands(Step &step) {

@@ -2,6 +2,7 @@
 //
 // Memory is named by its kind and position, as steps bind it: `input 0`, `workspace 2`.
 #include "ir/format.h"
+#include "ir/instances.h"
 #include "ir/lexer.h"
 #include "ir/literal_text.h"
 #include "ir/program_text.h"
@@ -56,6 +57,8 @@ class Printer {
       append(out_, "  workspace {}{}\n", to_string(w.bytes), w.counter ? " counter" : "");
     for (const Limit &l : p_.limits)
       append(out_, "  limit {} <= {} {}\n", to_string(l.value), l.max, quoted(l.why));
+    for (const SizeRange &r : p_.ranges)
+      append(out_, "  class {} <= {} <= {}\n", r.min, to_string(r.value), r.max);
     for (const Kernel &k : p_.kernels) out_ += indented(fuse::to_string(k));
     for (const Step &s : p_.steps) s.is_extern ? print_call(s) : print_launch(s);
     print_plan(p_.plan);
@@ -89,9 +92,14 @@ class Printer {
 
   void print_launch(const Step &s) {
     append(out_, "  launch {} (", s.kernel);
+    const Kernel &kernel = p_.kernels[s.kernel];
+    std::vector<LaunchBuffer> buffers = launch_buffers(kernel);
     for (std::size_t i = 0; i < s.bindings.size(); ++i) {
-      if (i) out_ += ", ";
+      const auto &[buffer, instance] = buffers[i];
+      bool each = kernel.buffers[buffer].each;
+      append(out_, "{}{}", i ? ", " : "", each && instance == 0 ? "(" : "");
       print_binding(s.bindings[i]);
+      if (each && instance + 1 == kernel.instances) out_ += ")";
     }
     out_ += ")\n";
   }

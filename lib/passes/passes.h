@@ -16,15 +16,39 @@ namespace fuse {
 /// What is known of one argument when a program is compiled: its size class.
 struct ArgumentClass {
   bool strided = false;
-  int alignment = 16;  // bytes
+  int alignment = 16;     // bytes
+  bool has_rows = false;  // strided: elements of the last axis are neighbours
+  bool shifted = false;   // as many elements from a 16-byte boundary as all others of these
 };
+
+/// Powers of two, at most 16, that divide the sizes: what their class says of them.
+Bindings divisors_of(const Bindings &sizes);
+
+/// Values of all symbols for predictions: as given, else 4,096 within the symbol's bounds.
+Bindings expected_sizes(const std::vector<Symbol> &symbols, const Bindings &given);
+
+/// Lengths of rows that share a layout; a kernel holds rows of up to `max` elements on chip, or
+/// streams them where `max` is no bound. 16 to 1,024 in powers of two, beyond with a step between.
+struct Tier {
+  std::int64_t min = 0, max = 0;
+};
+Tier tier_of(std::int64_t length);
+
+/// The length that stands for those of its tier.
+std::int64_t representative(std::int64_t length);
 
 struct LowerOptions {
   bool strict = false;           // neither widen nor relax: every 16-bit node is rounded
   bool batch_invariant = false;  // mapping of reduced dims ignores parallel extents
   std::vector<ArgumentClass> inputs, outputs;  // missing entries: contiguous, 16-byte aligned
-  Bindings sizes;                              // expected sizes of symbols, for the cost model
+  Bindings sizes;  // expected sizes of symbols: for the cost model, and the tiers of rows
+  // Of symbols, and strides "<name>.stride<axis>", that the program may be made for; of others it
+  // knows the divisors that the graph declares.
+  Bindings divisors;
+  bool narrow_offsets = false;  // offsets have 32 bits as long as sizes allow it
   PlanOverrides overrides;
+  /// Inputs and outputs, by position, that will be one memory.
+  std::vector<std::pair<std::size_t, std::size_t>> in_place;
 };
 
 /// Keeps what outputs and extern ops reach.
@@ -53,7 +77,8 @@ Plan plan(const Graph &graph, const Target &target, const LowerOptions &options)
 /// what a framework without fusion does.
 PlanTotals unfused_totals(const Graph &graph, const Target &target, const LowerOptions &options);
 
-/// Lays the planned kernels on the machine: layouts, residency, offsets, workspace.
+/// Lays the planned kernels on the machine: layouts, residency, offsets, workspace. Small kernels
+/// of one body that do not wait for one another become instances of one.
 Program schedule(const Graph &graph, const Plan &plan, const Target &target,
                  const LowerOptions &options);
 

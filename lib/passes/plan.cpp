@@ -117,6 +117,7 @@ PlannedKernel Writer::make_kernel(std::uint32_t group) {
   kernel.seconds = e.cost.seconds;
   kernel.bound = to_string(e.cost.bound);
   kernel.bytes = e.cost.bytes;
+  kernel.statements = e.body;
   for (std::size_t i = 0; i < kNumPipes; ++i)
     kernel.pipes.push_back(
         {std::string(to_string(static_cast<Pipe>(i))), kMicro * e.cost.pipe_seconds[i]});
@@ -234,7 +235,7 @@ Plan plan(const Graph &graph, const Target &target, const LowerOptions &options)
   std::vector<RecomputeChoice> choices = choose_recomputation(values, evaluator, groups);
   require_what_was_asked(graph.data(), values, choices);
   Plan plan = Writer(graph, values, evaluator, order, groups).write(choices);
-  plan.sizes = expected_sizes(graph.data(), options.sizes);
+  plan.sizes = expected_sizes(graph.data().symbols, options.sizes);
   return plan;
 }
 

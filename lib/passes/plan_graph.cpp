@@ -70,6 +70,8 @@ void PlanGraphBuilder::add_value(NodeId id, ValueKind kind, std::vector<AtomList
   v.elements = elements;
   DType type = g_.operands(id).empty() ? g_.dtype(id) : g_.dtype(g_.operands(id).back());
   v.cost = op_cost(g_.node(id).op, type);
+  v.statements = std::max(v.cost.statements, max_statements(g_, id));
+  v.fixed = max_fixed_statements(g_.node(id).op);
   v.first_edge = static_cast<std::uint32_t>(p_.edge_pool.size());
   p_.value_of[id] = static_cast<PlanId>(p_.values.size());
   p_.values.push_back(v);
@@ -80,12 +82,14 @@ void PlanGraphBuilder::add_value(NodeId id, ValueKind kind, std::vector<AtomList
   maps_[id] = {p_.value_of[id], std::move(axes), {}};
 }
 
-void PlanGraphBuilder::add_edge(PlanId user, NodeId operand, const AtomList &changed) {
+void PlanGraphBuilder::add_edge(PlanId user, NodeId operand, const AtomList &changed,
+                                bool guarded) {
   const ValueMap &map = maps_[operand];
   if (map.from == kNoPlan) return;
   PlanEdge edge;
   edge.from = map.from;
   edge.view = operand;
+  edge.guarded = guarded;
   edge.elements = count(g_.shape(operand));
   double element = static_cast<double>(size_of(g_.dtype(operand)));
   edge.bytes = std::min(p_.values[map.from].bytes, edge.elements * element * map.stride);
@@ -144,6 +148,12 @@ void PlanGraphBuilder::intern_domains() {
   }
 }
 
+void PlanGraphBuilder::count_tensors() {
+  std::vector<double> shown(g_.size());
+  for (const Output &o : g_.outputs) ++shown[memory_root(g_, o.node)];
+  for (PlanValue &v : p_.values) v.tensors = std::max(1.0, shown[v.node]);
+}
+
 /// Axes in atoms that no longer change.
 std::vector<AtomList> PlanGraphBuilder::settled(const std::vector<AtomList> &axes) const {
   std::vector<AtomList> result;
@@ -173,17 +183,6 @@ bool PlanGraph::intersects(DomainId a, DomainId b) const {
   const AtomList &x = domains[a].atoms, &y = domains[b].atoms;
   return std::any_of(x.begin(), x.end(),
                      [&](AtomId atom) { return std::binary_search(y.begin(), y.end(), atom); });
-}
-
-Bindings expected_sizes(const GraphData &graph, const Bindings &given) {
-  constexpr std::int64_t kDefaultSize = 4096;
-  Bindings sizes = given;
-  for (const Symbol &s : graph.symbols) {
-    std::int64_t size = std::clamp(kDefaultSize, s.bounds.min, s.bounds.max);
-    size = std::max(s.bounds.min, size / s.bounds.divisor * s.bounds.divisor);
-    sizes.emplace(s.name, size);
-  }
-  return sizes;
 }
 
 PlanGraph build_plan_graph(const GraphData &graph, const LowerOptions &options) {

@@ -27,6 +27,7 @@ struct PlanEdge {
   PlanId from = kNoPlan;
   NodeId view = kNoNode;  // the node that the user names: names the index map
   DomainId changed = 0;   // atoms of `from` that the index map replaces; 0: none
+  bool guarded = false;   // read at some of the user's positions only
   double bytes = 0;       // of `from` that the user reads
   double elements = 0;    // of the view
 };
@@ -43,6 +44,9 @@ struct PlanValue {
   double elements = 0;      // iterations
   double bytes = 0;         // of the result
   OpCost cost;              // per iteration
+  double statements = 1;    // at most, that the scheduler emits for each index map
+  double fixed = 0;         // likewise, beside those: for no element of a row
+  double tensors = 1;       // outputs that show it, 1 where none does
   std::uint32_t first_edge = 0, num_edges = 0;
   std::uint32_t first_user = 0, num_users = 0;
 };
@@ -78,9 +82,6 @@ struct PlanGraph {
   bool is_subset(DomainId a, DomainId b) const;
   bool intersects(DomainId a, DomainId b) const;
 };
-
-/// Values of all symbols for predictions: as given, else 4,096 within the symbol's bounds.
-Bindings expected_sizes(const GraphData &graph, const Bindings &given);
 
 PlanGraph build_plan_graph(const GraphData &graph, const LowerOptions &options);
 

@@ -21,7 +21,7 @@ class PlanGraphBuilder {
  public:
   PlanGraphBuilder(const GraphData &graph, const LowerOptions &options)
       : g_(graph),
-        sizes_(expected_sizes(graph, options.sizes)),
+        sizes_(expected_sizes(graph.symbols, options.sizes)),
         live_(live_nodes(graph)),
         in_memory_(nodes_in_memory(graph, live_)),
         maps_(graph.size()) {
@@ -33,6 +33,7 @@ class PlanGraphBuilder {
     for (NodeId id = 0; id < g_.size(); ++id)
       if (live_[id]) add_node(id);
     add_copies();
+    count_tensors();
     intern_domains();
     link_users();
     return std::move(p_);
@@ -47,7 +48,7 @@ class PlanGraphBuilder {
 
   void add_node(NodeId id);
   void add_value(NodeId id, ValueKind kind, std::vector<AtomList> axes, AtomList folded = {});
-  void add_edge(PlanId user, NodeId operand, const AtomList &changed);
+  void add_edge(PlanId user, NodeId operand, const AtomList &changed, bool guarded = false);
   void add_copies();
 
   ValueMap map_view(NodeId id);
@@ -70,6 +71,7 @@ class PlanGraphBuilder {
   DomainId intern(const AtomList &atoms);
   std::vector<AtomList> settled(const std::vector<AtomList> &axes) const;
   void link_users();
+  void count_tensors();
 
   const GraphData &g_;
   Bindings sizes_;
@@ -81,5 +83,16 @@ class PlanGraphBuilder {
   std::vector<AtomList> extra_changed_;  // by operand of the node at hand: axes not unified
   PlanGraph p_;
 };
+
+/// Statements that the scheduler emits for a node at one position, at most: of the node itself and
+/// of the constants and iotas that it reads.
+double max_statements(const GraphData &graph, NodeId id);
+
+/// Likewise, that are the same for all elements of a row.
+double max_fixed_statements(Op op);
+
+/// Whether operand i of a Pad or Concat lies in its result under a guard: on some axis that is cut,
+/// it has more than one position.
+bool is_guarded_part(const GraphData &graph, NodeId id, std::size_t i);
 
 }  // namespace fuse

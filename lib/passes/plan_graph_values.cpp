@@ -151,7 +151,7 @@ void PlanGraphBuilder::add_pad_or_concat(NodeId id) {
     if (axes[i].empty()) axes[i] = fresh_axis(shape[i]);
   add_value(id, ValueKind::Pointwise, std::move(axes));
   for (std::size_t k = 0; k < operands.size(); ++k)
-    add_edge(p_.value_of[id], operands[k], changed[k]);
+    add_edge(p_.value_of[id], operands[k], changed[k], is_guarded_part(g_, id, k));
 }
 
 void PlanGraphBuilder::add_gather(NodeId id) {
@@ -184,7 +184,7 @@ void PlanGraphBuilder::add_gather(NodeId id) {
     held.insert(held.end(), now.begin(), now.end());
   }
   add_value(id, ValueKind::Pointwise, std::move(axes));
-  add_edge(p_.value_of[id], x, changed_x);
+  add_edge(p_.value_of[id], x, changed_x, /*guarded=*/true);
   if (maps_[x].from != kNoPlan) {
     // Each position reads one element, and a whole sector where the innermost axis is gathered.
     constexpr double kSectorBytes = 32;

@@ -20,8 +20,6 @@ constexpr double kInvariantShare = 1.0 / 8;
 
 constexpr double kPointerBytes = 8;
 
-constexpr double kRowElementsPerThread = 32;
-
 }  // namespace
 
 std::string_view describe(Reject reject) {
@@ -63,18 +61,17 @@ Evaluation GroupEvaluator::evaluate(std::span<const PlanId> values, const Writes
   find_writes(values, writes, f);
   result.reject = find_space(values, f);
   if (result.legal()) result.reject = find_reductions(values, f);
-  if (result.legal()) result.reject = count_maps(values, f);
+  if (result.legal()) result.reject = find_maps(values, f);
   if (!result.legal()) return result;
   count_reads(values, f);
   count_ops(values, f);
+  count_statements(values, f);
 
   double parameters = kPointerBytes * static_cast<double>(f.reads + f.writes + p_.num_symbols);
   if (parameters > static_cast<double>(target_.parameter_bytes)) result.reject = Reject::Parameters;
-  double row = f.folds.reexpands ? f.row : 1;
-  double slots = std::ceil(row / (target_.max_threads_per_block * 8.0));
-  result.statements = f.body * std::clamp(slots, 1.0, kRowElementsPerThread);
-  if (result.statements > double(kMaxStatements) && values.size() > 1)
-    result.reject = Reject::Statements;
+  result.body = f.body;
+  result.statements = f.body + f.row_body * (row_slots(f) - 1);
+  if (result.statements > kMaxStatements && values.size() > 1) result.reject = Reject::Statements;
   result.space = f.space;
   result.num_reads = f.reads;
   result.num_writes = f.writes;
@@ -126,52 +123,6 @@ Reject GroupEvaluator::find_space(std::span<const PlanId> values, Features &f) {
   return Reject::None;
 }
 
-/// Follows index maps from users to operands: a value that is read through a map which replaces
-/// atoms is computed once more at that map; a reduction cannot be.
-Reject GroupEvaluator::count_maps(std::span<const PlanId> values, Features &) {
-  for (std::size_t i = values.size(); i-- > 0;) {
-    PlanId v = values[i];
-    Scratch &s = scratch_[v];
-    const PlanValue &value = p_.values[v];
-    if (s.written || value.kind == ValueKind::Reduction) {
-      s.maps = std::max(s.maps, 1);
-      s.evaluated = std::max(s.evaluated, value.elements);
-    }
-    s.maps += std::exchange(s.moved_maps, 0);
-    s.evaluated += std::exchange(s.moved_elements, 0);
-    if (value.kind == ValueKind::Reduction) {
-      const AtomList &folded = p_.domains[value.folded].atoms;
-      for (AtomId a : s.changed)
-        if (!std::binary_search(folded.begin(), folded.end(), a) &&
-            std::binary_search(p_.domains[value.domain].atoms.begin(),
-                               p_.domains[value.domain].atoms.end(), a))
-          return Reject::RemappedResult;
-      s.maps = 1;
-      s.evaluated = value.elements;
-      s.changed.clear();
-    }
-    if (s.maps > kMaxMaps) return Reject::TooManyMaps;
-    for (const PlanEdge &e : p_.edges(v)) {
-      if (!is_member(e.from)) continue;
-      Scratch &from = scratch_[e.from];
-      if (e.changed == 0) {
-        from.maps = std::max(from.maps, s.maps);
-        from.evaluated = std::max(from.evaluated, s.maps * p_.values[e.from].elements);
-      } else if (view_stamp_[e.view] != epoch_) {
-        view_stamp_[e.view] = epoch_;
-        from.moved_maps += s.maps;
-        from.moved_elements += s.maps * e.elements;
-      }
-      const AtomList &changed = p_.domains[e.changed].atoms;
-      from.changed.insert(from.changed.end(), changed.begin(), changed.end());
-      from.changed.insert(from.changed.end(), s.changed.begin(), s.changed.end());
-      std::sort(from.changed.begin(), from.changed.end());
-      from.changed.erase(std::unique(from.changed.begin(), from.changed.end()), from.changed.end());
-    }
-  }
-  return Reject::None;
-}
-
 void GroupEvaluator::count_reads(std::span<const PlanId> values, Features &f) {
   double small = kL2Share * static_cast<double>(target_.l2_capacity);
   for (PlanId v : values) {
@@ -185,7 +136,6 @@ void GroupEvaluator::count_reads(std::span<const PlanId> values, Features &f) {
       }
       if (view_stamp_[e.view] == epoch_) continue;
       view_stamp_[e.view] = epoch_;
-      f.body += scratch_[v].maps;  // a load at each
       double bytes = std::min(e.bytes, from.bytes - read_bytes_[e.from]);
       read_bytes_[e.from] += bytes;
       bool cached =
@@ -202,9 +152,8 @@ void GroupEvaluator::count_ops(std::span<const PlanId> values, Features &f) {
   double space = p_.domains[f.space].size;
   for (PlanId v : values) {
     const Scratch &s = scratch_[v];
-    double evaluated = std::max(s.evaluated, space * kInvariantShare);
+    double evaluated = std::max(s.maps.evaluated(), space * kInvariantShare);
     f.ops += p_.values[v].cost * evaluated;
-    f.body += std::max(1.0, p_.values[v].cost.statements) * std::max(1, s.maps);
   }
 }
 

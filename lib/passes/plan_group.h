@@ -5,7 +5,9 @@
 #pragma once
 
 #include "passes/plan_graph.h"
+#include "passes/statement_limit.h"
 
+#include <array>
 #include <functional>
 #include <string_view>
 
@@ -37,7 +39,8 @@ struct Evaluation {
   DomainId space = 0;  // iterated over: every stored value and reduction stands in it
   ReductionSets folds;
   Cost cost;
-  double statements = 0;
+  double body = 0;        // statements that the scheduler emits, at most
+  double statements = 0;  // times the slots of a thread that must hold a row
   std::size_t num_reads = 0, num_writes = 0;
 
   bool legal() const { return reject == Reject::None; }
@@ -47,6 +50,31 @@ struct Evaluation {
 inline constexpr int kMaxMaps = 4;
 
 struct FoldSet;
+
+/// The index maps at which a kernel computes a value: the value's own place, or a chain of edges
+/// that lead to a user's. Each is known by a number; equal chains have equal ones.
+class MapSet {
+ public:
+  using Id = std::uint64_t;
+  static constexpr Id kOwn = 0;
+  struct Entry {
+    Id id;
+    double elements;  // computed at it
+  };
+
+  /// False once there are more than kMaxMaps.
+  bool add(Id id, double elements);
+  void clear() { count_ = 0; }
+  double evaluated() const;
+  std::span<const Entry> entries() const { return {entries_.data(), count_}; }
+
+  /// The map of what a user at this one reads through an edge, the n-th of the graph.
+  static Id through(Id user, const PlanEdge &edge, std::uint32_t n);
+
+ private:
+  std::array<Entry, kMaxMaps> entries_;
+  std::size_t count_ = 0;
+};
 
 /// Prices sets of values. Its scratch memory makes a call linear in the values and edges given.
 class GroupEvaluator {
@@ -66,11 +94,9 @@ class GroupEvaluator {
     unsigned folds = 0;  // fold sets of the nearest reductions that it depends on or is
     unsigned needs = 0;  // Reduction: that it depends on
     int level = 0;       // reductions that it depends on, one after another
-    // Index maps at which it is computed and elements at them: of users that read it in its place,
-    // which share them, and of users that read it elsewhere.
-    int maps = 0, moved_maps = 0;
-    double evaluated = 0, moved_elements = 0;
-    AtomList changed;
+    MapSet maps;
+    unsigned phases = 0;  // between reductions, in which it is needed: bits
+    AtomList changed;     // by the index maps
   };
   struct Features;
 
@@ -78,7 +104,12 @@ class GroupEvaluator {
   bool joins_values_apart() const;
   void find_writes(std::span<const PlanId> values, const Writes &writes, Features &f);
   Reject find_space(std::span<const PlanId> values, Features &f);
-  Reject count_maps(std::span<const PlanId> values, Features &f);
+  Reject find_maps(std::span<const PlanId> values, const Features &f);
+  Reject take_own_map(PlanId v, const Features &f);
+  Reject pass_maps(PlanId v);
+  bool pass_maps(const PlanValue &user, const Scratch &s, std::uint32_t edge);
+  void count_statements(std::span<const PlanId> values, Features &f);
+  void count_loads(Features &f);
   Reject find_reductions(std::span<const PlanId> values, Features &f);
   std::size_t fold_set(const PlanValue &value, Features &f) const;
   double results_of(const PlanValue &value) const;
@@ -88,6 +119,7 @@ class GroupEvaluator {
   Reject count_columns(std::span<const PlanId> values, Features &f) const;
   void count_reads(std::span<const PlanId> values, Features &f);
   void count_ops(std::span<const PlanId> values, Features &f);
+  double row_slots(const Features &f) const;
   Work lay_out(const Features &f) const;
   void lay_out_rows(const Features &f, Work &work) const;
   void lay_out_split(const Features &f, Work &work) const;
@@ -100,6 +132,13 @@ class GroupEvaluator {
   std::vector<double> read_bytes_;         // by value read
   std::vector<std::uint32_t> view_stamp_;  // by node
   std::vector<Scratch> scratch_;           // by value
+  struct Load {
+    PlanId from;
+    MapSet::Id map;
+    DomainId domain;  // of the user
+    unsigned phases;
+  };
+  std::vector<Load> loads_;  // of the group, with repetitions
   std::uint32_t epoch_ = 0;
 };
 

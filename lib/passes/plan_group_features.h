@@ -24,7 +24,8 @@ struct GroupEvaluator::Features {
   int levels = 0;             // reductions one after another
   double results = 1;         // of the largest reduction
   OpCost ops;
-  double body = 0;  // statements for one element
+  double body = 0;      // statements for one element
+  double row_body = 0;  // of these, those that run along the rows
   double hbm = 0, l2 = 0;
   double row_reads = 0;  // bytes read over the folded dims
   std::size_t reads = 0, writes = 0;

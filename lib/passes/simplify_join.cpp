@@ -64,6 +64,22 @@ NodeId concat_to_pad(Simplifier &s, NodeId n) {
   return build_pad(s.g, middle, value, pad.lo, pad.hi);
 }
 
+/// concat(a, concat(b, c)) = concat(a, b, c): a part within a part would be read under the guards
+/// of both.
+NodeId concat_of_concats(Simplifier &s, NodeId n) {
+  int axis = axis_of(s, n);
+  std::vector<NodeId> parts;
+  for (NodeId p : s.g.operands(n)) {
+    bool is_nested = s.is(p, Op::Concat) && axis_of(s, p) == axis && s.single_use(p);
+    auto inner = s.g.operands(p);
+    if (is_nested)
+      parts.insert(parts.end(), inner.begin(), inner.end());
+    else
+      parts.push_back(p);
+  }
+  return parts.size() > s.g.operands(n).size() ? concat_of(s, parts, axis) : kNoNode;
+}
+
 /// Whether b begins where a ends: slices of one value along the axis, alike elsewhere.
 bool continues(Simplifier &s, NodeId a, NodeId b, int axis) {
   if (!s.is(a, Op::Slice) || !s.is(b, Op::Slice) || s.arg(a, 0) != s.arg(b, 0)) return false;
@@ -214,6 +230,7 @@ NodeId gather_of_iota(Simplifier &s, NodeId n) {
 
 constexpr Rule kRules[] = {
     {Op::Concat, "concat without empty parts; concat of one", drop_empty_parts},
+    {Op::Concat, "concat(a, concat(b, c)) = concat(a, b, c)", concat_of_concats},
     {Op::Concat, "concat of equal constants", concat_of_constants},
     {Op::Concat, "concat(c, x, c) = pad(x, c)", concat_to_pad},
     {Op::Concat, "concat of neighbouring slices = one slice", concat_of_slices},

@@ -128,9 +128,30 @@ ArgumentFacts describe(const Argument &argument, bool is_output, const std::int6
   check_reach(exact, extents, strides, rank, size);
   if (is_output) check_output_strides(argument.name, extents, strides, rank);
   facts.kind.strided = true;
+  facts.kind.has_rows = extents[rank - 1] == 1 || strides[rank - 1] == 1;
   describe_span(extents, strides, rank, size, facts);
   std::copy_n(strides, rank, facts.strides);
   return facts;
+}
+
+void find_shifted(ArgumentFacts *facts, const int *sizes, std::size_t count) {
+  auto is_candidate = [&](std::size_t i) { return facts[i].data && facts[i].kind.alignment < 16; };
+  auto phase = [&](std::size_t i, int vector) {
+    return reinterpret_cast<std::uintptr_t>(facts[i].data) / static_cast<std::uintptr_t>(sizes[i]) %
+           static_cast<std::uintptr_t>(vector);
+  };
+  // Vectors of the narrowest hold most elements: what agrees with it agrees with each other.
+  std::size_t frame = count;
+  for (std::size_t i = 0; i < count; ++i)
+    if (is_candidate(i) && (frame == count || sizes[i] < sizes[frame])) frame = i;
+  auto agrees = [&](std::size_t i) {
+    int vector = 16 / std::max(sizes[i], 1);
+    return is_candidate(i) && phase(i, vector) == phase(frame, vector);
+  };
+  std::size_t agreeing = 0;
+  for (std::size_t i = 0; i < count; ++i) agreeing += agrees(i);
+  for (std::size_t i = 0; agreeing > 1 && i < count; ++i)
+    if (agrees(i)) facts[i].kind = {facts[i].kind.strided, sizes[i], facts[i].kind.has_rows, true};
 }
 
 Arg scalar_argument(const Literal &value) {

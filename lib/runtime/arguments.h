@@ -35,6 +35,10 @@ struct ArgumentFacts {
 ArgumentFacts describe(const Argument &argument, bool is_output, const std::int64_t *extents,
                        const std::int64_t *strides, int alignment);
 
+/// Marks the tensors without alignment whose element 0 is as many elements from a 16-byte boundary
+/// as that of all others marked, for vectors of each. `sizes`: bytes of an element.
+void find_shifted(ArgumentFacts *facts, const int *sizes, std::size_t count);
+
 /// Bytes that the address divides: a power of two, at most 16, and 16 for null.
 int alignment_of(const void *address);
 

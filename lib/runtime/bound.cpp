@@ -2,9 +2,11 @@
 #include "runtime/bound.h"
 
 #include "ir/format.h"
+#include "ir/instances.h"
 #include "runtime/arguments.h"
 #include "runtime/scratch.h"
 
+#include <algorithm>
 #include <climits>
 
 FUSE_BEGIN_NAMESPACE
@@ -87,18 +89,32 @@ BoundLaunch::BoundKernel BoundLaunch::bind_kernel(const Step &step) {
   const Kernel &kernel = variant_->program().kernels[step.kernel];
   BoundKernel bound;
   bound.index = step.kernel;
-  bound.grid = static_cast<std::uint64_t>(evaluate(grid_size(kernel)));
+  bound.grid = static_cast<std::uint64_t>(num_blocks(kernel, sizes_));
   bound.shared_bytes = static_cast<unsigned>(dynamic_shared_bytes(kernel));
   if (bound.grid > INT_MAX)
     fail(ErrorCode::Unsupported, "kernel {} needs {} blocks: a launch takes {} at most",
          kernel.name, bound.grid, INT_MAX);
   if (context_.handle) bound.function = variant_->functions(context_)[step.kernel];
-  for (const Binding &b : step.bindings) bound.parameters.push_back(parameter(b));
+  bind_buffers(step, bound);
   for (const std::string &symbol : symbols_of(kernel)) {
     bound.parameters.push_back({Source::Size, static_cast<std::uint32_t>(size_values_.size())});
     size_values_.push_back(evaluate(Index::symbol(symbol)));
   }
+  if (kernel.instances > 0) bound.table = make_table(kernel, sizes_);
   return bound;
+}
+
+void BoundLaunch::bind_buffers(const Step &step, BoundKernel &bound) const {
+  const Kernel &kernel = variant_->program().kernels[step.kernel];
+  TableShape shape = table_shape(kernel);
+  std::vector<LaunchBuffer> buffers = launch_buffers(kernel);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    auto [buffer, instance] = buffers[i];
+    if (kernel.buffers[buffer].each)
+      bound.entries.push_back({shape.buffers[buffer], instance, parameter(step.bindings[i])});
+    else
+      bound.parameters.push_back(parameter(step.bindings[i]));
+  }
 }
 
 BoundLaunch::BoundExtern BoundLaunch::bind_extern(const Step &step) const {
@@ -167,21 +183,32 @@ void BoundLaunch::run(CUstream_st *stream, const void *const *arguments,
   }
 }
 
+/// The address of what the kernel takes.
+const void *BoundLaunch::value_of(const Parameter &parameter, const void *const *arguments,
+                                  void *const *workspace) const {
+  auto [source, k] = parameter;
+  switch (source) {
+    case Source::Tensor: return &arguments[k];
+    case Source::Scalar: return arguments[k];
+    case Source::Workspace: return &workspace[k];
+    case Source::Size: return &size_values_[k];
+  }
+  return nullptr;
+}
+
 void BoundLaunch::run_kernel(const BoundKernel &bound, CUstream_st *stream,
                              const void *const *arguments, void *const *workspace) const {
   if (bound.grid == 0) return;
-  Scratch<void *, 512> pointers(bound.parameters.size());
-  for (std::size_t i = 0; i < pointers.size(); ++i) {
-    const void *pointer = nullptr;
-    auto [source, k] = bound.parameters[i];
-    switch (source) {
-      case Source::Tensor: pointer = &arguments[k]; break;
-      case Source::Scalar: pointer = arguments[k]; break;
-      case Source::Workspace: pointer = &workspace[k]; break;
-      case Source::Size: pointer = &size_values_[k]; break;
-    }
-    pointers[i] = const_cast<void *>(pointer);  // the driver's signature; it only reads
-  }
+  std::size_t count = bound.parameters.size();
+  Scratch<void *, 512> pointers(count + 1);
+  for (std::size_t i = 0; i < count; ++i)  // the driver's signature is not const; it only reads
+    pointers[i] = const_cast<void *>(value_of(bound.parameters[i], arguments, workspace));
+  Scratch<std::uint64_t, kMaxParameterBytes / 8> table(bound.table.size());
+  std::copy(bound.table.begin(), bound.table.end(), table.begin());
+  for (const Entry &entry : bound.entries)
+    set_entry(table.data(), entry.column, entry.instance,
+              value_of(entry.parameter, arguments, workspace));
+  pointers[count] = table.data();
   if (bound.function)
     return launch_on_gpu(bound.function, variant_->program().kernels[bound.index], bound.grid,
                          bound.shared_bytes, stream, pointers.data());

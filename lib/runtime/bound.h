@@ -1,6 +1,7 @@
 // A launch for fixed sizes: every expression evaluated, every kernel resolved.
 #pragma once
 
+#include "ir/instances.h"
 #include "runtime/variant.h"
 #include "runtime/workspace.h"
 
@@ -40,12 +41,20 @@ class BoundLaunch {
     Source source;
     std::uint32_t index;  // into arguments, workspace buffers or size_values_
   };
+  /// What a launch writes into the table of instances: an address, or the value of a scalar.
+  struct Entry {
+    TableColumn column;
+    int instance = 0;
+    Parameter parameter;
+  };
   struct BoundKernel {
     std::size_t index = 0;  // into Program::kernels
     std::uint64_t grid = 0;
     unsigned shared_bytes = 0;  // dynamic
     cuda::CUfunction function = nullptr;
-    std::vector<Parameter> parameters;
+    std::vector<Parameter> parameters;  // but for the table of instances
+    std::vector<std::uint64_t> table;   // of instances: sizes and blocks
+    std::vector<Entry> entries;
   };
   struct BoundExtern {
     std::vector<Parameter> parameters;
@@ -54,10 +63,13 @@ class BoundLaunch {
 
   Parameter parameter(const Binding &binding) const;
   BoundKernel bind_kernel(const Step &step);
+  void bind_buffers(const Step &step, BoundKernel &bound) const;
   BoundExtern bind_extern(const Step &step) const;
   TensorView extern_view(const Step &step, std::size_t operand) const;
   void lay_out_workspace();
   std::int64_t evaluate(const Index &index) const;
+  const void *value_of(const Parameter &parameter, const void *const *arguments,
+                       void *const *workspace) const;
   void run_kernel(const BoundKernel &bound, CUstream_st *stream, const void *const *arguments,
                   void *const *workspace) const;
   void call_extern(const Step &step, const BoundExtern &bound, CUstream_st *stream,

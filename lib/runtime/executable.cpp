@@ -1,5 +1,6 @@
 // The public faces: views, Launcher, Executable.
 #include "ir/format.h"
+#include "ir/instances.h"
 #include "runtime/executable_impl.h"
 
 #include <algorithm>
@@ -31,10 +32,14 @@ TensorView make_view(const void *data, const std::int64_t *shape, std::size_t ra
 /// The largest alignment that a kernel of the program relies on for the argument.
 int wanted_alignment(const Program &program, Binding::Kind kind, std::size_t index) {
   int wanted = 1;
-  for (const Step &step : program.steps)
-    for (std::size_t i = 0; !step.is_extern && i < step.bindings.size(); ++i)
+  for (const Step &step : program.steps) {
+    if (step.is_extern) continue;
+    const Kernel &kernel = program.kernels[step.kernel];
+    std::vector<LaunchBuffer> buffers = launch_buffers(kernel);
+    for (std::size_t i = 0; i < buffers.size(); ++i)
       if (step.bindings[i].kind == kind && step.bindings[i].index == index)
-        wanted = std::max(wanted, program.kernels[step.kernel].buffers[i].alignment);
+        wanted = std::max(wanted, kernel.buffers[buffers[i].buffer].alignment);
+  }
   return wanted;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <utility>
 
 FUSE_BEGIN_NAMESPACE
 
@@ -23,16 +24,25 @@ ExecutableImpl::ExecutableImpl(Interface interface, Lower lower, const CompileOp
       executor_(executor),
       solver_(interface_.inputs, interface_.outputs, interface_.symbols),
       in_place_(resolve_in_place()),
+      expected_(expected_sizes(interface_.symbols, options_.expected_sizes)),
       variants_([this](const VariantClass &arguments, const Bindings &sizes) {
         return build(arguments, sizes);
       }),
       workspaces_(options.allocator) {
+  for (std::size_t i = 0; i < num_arguments(); ++i)
+    element_sizes_.push_back(static_cast<int>(size_of(argument(i).dtype)));
   for (const auto &[extent, words] : interface_.not_empty) solver_.require_elements(extent, words);
-  first_ = variants_.start(default_class(), options_.expected_sizes);
+  if (!options_.no_recompile || !options_.expected_sizes.empty())
+    first_ = variants_.start(VariantClass(num_arguments()), expected_);
+  if (options_.no_recompile) general_ = variants_.start(general_class(), {});
+  if (!first_) first_ = general_;
+  for (const SizeRange &range : first_->program().ranges)
+    for (const std::string &symbol : symbols_of(range.value)) tiered_.push_back(symbol);
   if (executor_ != Executor::Gpu) return;
   Context context = context_of(nullptr, options_.device);
   ContextScope scope(context.handle);
   first_->functions(context);
+  if (general_) general_->functions(context);
 }
 
 std::vector<SharedMemory> ExecutableImpl::resolve_in_place() const {
@@ -55,34 +65,99 @@ std::vector<SharedMemory> ExecutableImpl::resolve_in_place() const {
   return pairs;
 }
 
-VariantClass ExecutableImpl::default_class() const {
+VariantClass ExecutableImpl::general_class() const {
   VariantClass arguments(num_arguments());
-  if (!options_.no_recompile) return arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (!argument(i).is_scalar) arguments[i] = {true, static_cast<int>(size_of(argument(i).dtype))};
   return arguments;
 }
 
-std::shared_ptr<const Variant> ExecutableImpl::build(const VariantClass &arguments,
-                                                     const Bindings &sizes) const {
+LowerOptions ExecutableImpl::lowering_of(const VariantClass &arguments) const {
   LowerOptions options;
   options.strict = options_.strict;
   options.batch_invariant = options_.batch_invariant;
   auto outputs = arguments.begin() + static_cast<std::ptrdiff_t>(interface_.inputs.size());
   options.inputs.assign(arguments.begin(), outputs);
   options.outputs.assign(outputs, arguments.end());
-  options.sizes = sizes;
+  options.sizes = expected_;
   options.overrides = options_.overrides;
-  Lowered lowered = [&] {
-    std::lock_guard lock(lower_mutex_);
-    return lower_(options);
-  }();
+  for (const SharedMemory &pair : in_place_) options.in_place.emplace_back(pair.input, pair.output);
+  return options;
+}
+
+Lowered ExecutableImpl::lower(const LowerOptions &options) const {
+  std::lock_guard lock(lower_mutex_);
+  return lower_(options);
+}
+
+/// Moves the expected sizes of symbols to those of their tiers, then to the very sizes: what a
+/// program is must not depend on which sizes of a class come first. False where all are there.
+bool ExecutableImpl::refine(Bindings &expected, const std::vector<std::string> &symbols,
+                            const Bindings &sizes) const {
+  bool refined = false;
+  for (const std::string &symbol : symbols) {
+    auto declared = std::find_if(interface_.symbols.begin(), interface_.symbols.end(),
+                                 [&](const Symbol &s) { return s.name == symbol; });
+    if (declared == interface_.symbols.end()) continue;  // a stride
+    std::int64_t size = sizes.at(symbol), of_tier = representative(size);
+    of_tier = std::min(of_tier, declared->bounds.max);
+    std::int64_t next = expected[symbol] == of_tier ? size : of_tier;
+    refined |= expected[symbol] != size && next != expected[symbol];
+    if (expected[symbol] != size) expected[symbol] = next;
+  }
+  return refined;
+}
+
+Lowered ExecutableImpl::lower_for(const VariantClass &arguments, const Bindings &sizes) const {
+  LowerOptions options = lowering_of(arguments);
+  options.divisors = divisors_of(sizes);
+  options.narrow_offsets = true;
+  if (first_) refine(options.sizes, tiered_, sizes);
+  for (;;) {
+    Lowered lowered = lower(options);
+    const Limit *limit = broken_limit(lowered.program, sizes);
+    const SizeRange *range = broken_range(lowered.program, sizes);
+    if (!limit && !range) return lowered;
+    // Limits on offsets are the only ones of this height.
+    if (limit && limit->max >= kMaxNarrowPositions && options.narrow_offsets) {
+      options.narrow_offsets = false;
+      continue;
+    }
+    if (!refine(options.sizes, symbols_of(limit ? limit->value : range->value), sizes))
+      return lowered;
+  }
+}
+
+/// Rows that no chip holds are streamed, by element: right for all sizes.
+Lowered ExecutableImpl::lower_for_all_sizes() const {
+  LowerOptions options = lowering_of(general_class());
+  Bindings longest;
+  for (const Symbol &s : interface_.symbols) longest[s.name] = s.bounds.max;
+  for (;;) {
+    Lowered lowered = lower(options);
+    lowered.program.ranges.clear();
+    bool refined = false;
+    for (const Limit &limit : lowered.program.limits)
+      for (const std::string &symbol : symbols_of(limit.value)) {
+        std::int64_t beyond = std::min(representative(longest[symbol]), longest[symbol]);
+        refined |= std::exchange(options.sizes[symbol], beyond) != beyond;
+      }
+    if (!refined) return lowered;
+  }
+}
+
+std::shared_ptr<const Variant> ExecutableImpl::build(const VariantClass &arguments,
+                                                     const Bindings &sizes) const {
+  bool is_general = options_.no_recompile && arguments == general_class();
+  Lowered lowered = is_general ? lower_for_all_sizes() : lower_for(arguments, sizes);
   share_memory(lowered.program, in_place_);
   return std::make_shared<const Variant>(std::move(lowered), arguments, target_, executor_);
 }
 
 std::string ExecutableImpl::reason_for(const VariantClass &arguments) const {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].shifted)
+      return fmt::format("{} and others are shifted alike", argument(i).name);
     if (arguments[i].strided) return fmt::format("{} is strided", argument(i).name);
     if (arguments[i].alignment < 16)
       return fmt::format("{} is aligned to {} bytes", argument(i).name, arguments[i].alignment);
@@ -115,10 +190,7 @@ ArgumentFacts ExecutableImpl::facts_of(std::size_t i, const std::int64_t *stride
   if (argument(i).is_scalar) return {};
   std::int64_t extents[kMaxRank];
   for (std::size_t d = 0; d < solver_.rank(i); ++d) extents[d] = solver_.extent(i, d, values);
-  ArgumentFacts facts =
-      describe(argument(i), i >= interface_.inputs.size(), extents, strides, alignment);
-  if (options_.no_recompile) facts.kind = {true, static_cast<int>(size_of(argument(i).dtype))};
-  return facts;
+  return describe(argument(i), i >= interface_.inputs.size(), extents, strides, alignment);
 }
 
 ArgumentFacts ExecutableImpl::facts_of(std::size_t i, const Arg &given,
@@ -144,8 +216,9 @@ std::size_t ExecutableImpl::fill_key(std::int64_t *key, const ArgumentFacts *fac
   std::int64_t *end = key;
   *end++ = static_cast<std::int64_t>(context.id);
   for (std::size_t i = 0; i < num_arguments(); ++i) {
-    *end++ = facts[i].kind.alignment | (facts[i].kind.strided ? 256 : 0);
-    if (facts[i].kind.strided) end = std::copy_n(facts[i].strides, solver_.rank(i), end);
+    const ArgumentClass &kind = facts[i].kind;
+    *end++ = kind.alignment | (kind.strided ? 256 : 0) | (kind.shifted ? 512 : 0);
+    if (kind.strided) end = std::copy_n(facts[i].strides, solver_.rank(i), end);
   }
   end = std::copy_n(values, solver_.num_symbols(), end);
   return static_cast<std::size_t>(end - key);
@@ -167,6 +240,11 @@ std::shared_ptr<const BoundLaunch> ExecutableImpl::find_or_bind(const ArgumentFa
   return bound;
 }
 
+void ExecutableImpl::add_strides(std::size_t i, const ArgumentFacts &facts, Bindings &sizes) const {
+  for (std::size_t d = 0; d < solver_.rank(i); ++d)
+    sizes[fmt::format("{}.stride{}", argument(i).name, d)] = facts.strides[d];
+}
+
 std::shared_ptr<const BoundLaunch> ExecutableImpl::bind_now(const ArgumentFacts *facts,
                                                             const std::int64_t *values,
                                                             const Context &context,
@@ -175,11 +253,20 @@ std::shared_ptr<const BoundLaunch> ExecutableImpl::bind_now(const ArgumentFacts 
   Bindings sizes = solver_.bindings(values), all = sizes;
   for (std::size_t i = 0; i < num_arguments(); ++i) {
     arguments.push_back(facts[i].kind);
-    for (std::size_t d = 0; facts[i].kind.strided && d < solver_.rank(i); ++d)
-      all[fmt::format("{}.stride{}", argument(i).name, d)] = facts[i].strides[d];
+    if (facts[i].kind.strided) add_strides(i, facts[i], sizes);
+    // The general variant takes strides, whatever they are.
+    if (general_ && !argument(i).is_scalar) add_strides(i, facts[i], all);
   }
-  auto variant = variants_.get(arguments, sizes, reason_for(arguments), !options_.no_recompile);
-  return std::make_shared<BoundLaunch>(std::move(variant), std::move(all), context, std::move(key));
+  all.insert(sizes.begin(), sizes.end());
+  return std::make_shared<BoundLaunch>(variant_of(arguments, sizes), std::move(all), context,
+                                       std::move(key));
+}
+
+std::shared_ptr<const Variant> ExecutableImpl::variant_of(const VariantClass &arguments,
+                                                          const Bindings &sizes) const {
+  if (!general_) return variants_.get(arguments, sizes, reason_for(arguments), true);
+  if (auto variant = variants_.find(arguments, sizes)) return variant;
+  return variants_.get(general_class(), sizes, reason_for(arguments), false);
 }
 
 void ExecutableImpl::launch(CUstream_st *stream, const Arg *arguments, std::size_t count,
@@ -199,6 +286,7 @@ void ExecutableImpl::launch(CUstream_st *stream, const Arg *arguments, std::size
     addresses[i] = &scalars[i];
   }
   check_overlap(interface_.inputs, interface_.outputs, in_place_, facts.data());
+  find_shifted(facts.data(), element_sizes_.data(), count);
   if (executor_ == Executor::Host)
     return run(*find_or_bind(facts.data(), values.data(), {}), stream, addresses.data(), options);
   Context context = context_of(stream, options.device);
@@ -233,16 +321,11 @@ std::shared_ptr<const BoundLaunch> ExecutableImpl::bind(const Dims &dims,
 }
 
 std::shared_ptr<const BoundLaunch> ExecutableImpl::inspect(const Dims &dims) const {
-  Bindings sizes = solver_.bindings(solver_.values_of(dims).data());
-  // Row-major strides, for a first variant that takes strides.
-  for (std::size_t i = 0; i < num_arguments(); ++i) {
-    std::vector<std::int64_t> values = solver_.values_of(dims);
-    ArgumentFacts facts = facts_of(i, nullptr, 16, values.data());
-    for (std::size_t d = 0; facts.kind.strided && d < solver_.rank(i); ++d)
-      sizes[fmt::format("{}.stride{}", argument(i).name, d)] = facts.strides[d];
-  }
-  return std::make_shared<BoundLaunch>(first_, std::move(sizes), Context{},
-                                       std::vector<std::int64_t>{});
+  std::vector<std::int64_t> values = solver_.values_of(dims);
+  std::vector<ArgumentFacts> facts(num_arguments());
+  for (std::size_t i = 0; i < facts.size(); ++i)
+    facts[i] = facts_of(i, nullptr, ArgumentClass{}.alignment, values.data());
+  return bind_now(facts.data(), values.data(), {}, {});
 }
 
 void ExecutableImpl::run(const BoundLaunch &bound, CUstream_st *stream,

@@ -44,7 +44,8 @@ class ExecutableImpl {
   void run(const BoundLaunch &bound, CUstream_st *stream, const void *const *arguments,
            const LaunchOptions &options) const;
 
-  /// The first variant bound to the sizes, for reports; no context, so it cannot run.
+  /// The variant of the sizes bound to them, for reports; no context, so it cannot run. Compiles it
+  /// where there is none.
   std::shared_ptr<const BoundLaunch> inspect(const Dims &dims) const;
 
   const Interface &interface() const { return interface_; }
@@ -67,12 +68,21 @@ class ExecutableImpl {
   std::vector<SharedMemory> resolve_in_place() const;
 
   std::shared_ptr<const Variant> build(const VariantClass &arguments, const Bindings &sizes) const;
-  VariantClass default_class() const;
+  LowerOptions lowering_of(const VariantClass &arguments) const;
+  Lowered lower(const LowerOptions &options) const;
+  Lowered lower_for(const VariantClass &arguments, const Bindings &sizes) const;
+  Lowered lower_for_all_sizes() const;
+  bool refine(Bindings &expected, const std::vector<std::string> &symbols,
+              const Bindings &sizes) const;
+  VariantClass general_class() const;
+  std::shared_ptr<const Variant> variant_of(const VariantClass &arguments,
+                                            const Bindings &sizes) const;
   std::string reason_for(const VariantClass &arguments) const;
   void check_kinds(const Arg *arguments, std::size_t count) const;
   ArgumentFacts facts_of(std::size_t i, const Arg &given, const std::int64_t *values) const;
   ArgumentFacts facts_of(std::size_t i, const std::int64_t *strides, int alignment,
                          const std::int64_t *values) const;
+  void add_strides(std::size_t i, const ArgumentFacts &facts, Bindings &sizes) const;
   std::size_t fill_key(std::int64_t *key, const ArgumentFacts *facts, const std::int64_t *values,
                        const Context &context) const;
   void require_launchable(CUstream_st *stream) const;
@@ -90,9 +100,13 @@ class ExecutableImpl {
   Executor executor_;
   SizeSolver solver_;
   std::vector<SharedMemory> in_place_;
-  mutable std::mutex lower_mutex_;  // a Graph is read by one thread at a time
+  std::vector<int> element_sizes_;   // by argument
+  Bindings expected_;                // of all symbols
+  std::vector<std::string> tiered_;  // symbols that the first variant has tiers of
+  mutable std::mutex lower_mutex_;   // a Graph is read by one thread at a time
   mutable VariantSet variants_;
   std::shared_ptr<const Variant> first_;
+  std::shared_ptr<const Variant> general_;  // no_recompile: serves whatever no other variant does
   WorkspacePool workspaces_;
   /// Recently used sizes. A slot is replaced by whatever hashes to it, so the table is bounded.
   mutable std::array<std::atomic<std::shared_ptr<const BoundLaunch>>, kSlots> slots_;

@@ -3,6 +3,7 @@
 #include "runtime/in_place.h"
 
 #include "ir/format.h"
+#include "ir/instances.h"
 
 #include <algorithm>
 
@@ -30,17 +31,22 @@ bool is_stored(const std::vector<Stmt> &body, BufferId buffer) {
   });
 }
 
-BufferId buffer_of(const Step &step, Binding::Kind kind, std::size_t index) {
-  for (BufferId id = 0; id < step.bindings.size(); ++id)
-    if (step.bindings[id].kind == kind && step.bindings[id].index == index) return id;
-  return kNone;
+/// Buffers of the step's kernel that are bound to the argument.
+std::vector<LaunchBuffer> buffers_of(const Program &program, const Step &step, Binding::Kind kind,
+                                     std::size_t index) {
+  std::vector<LaunchBuffer> all = launch_buffers(program.kernels[step.kernel]), bound;
+  for (std::size_t i = 0; i < step.bindings.size(); ++i)
+    if (step.bindings[i].kind == kind && step.bindings[i].index == index) bound.push_back(all[i]);
+  return bound;
 }
 
 bool writes(const Program &program, const Step &step, std::size_t output) {
   if (step.is_extern)
     return is_bound(step, Binding::Kind::Output, output, step.num_operands, step.bindings.size());
-  BufferId buffer = buffer_of(step, Binding::Kind::Output, output);
-  return buffer != kNone && is_stored(program.kernels[step.kernel].body, buffer);
+  std::vector<LaunchBuffer> bound = buffers_of(program, step, Binding::Kind::Output, output);
+  return std::any_of(bound.begin(), bound.end(), [&](const LaunchBuffer &at) {
+    return is_stored(program.kernels[step.kernel].body, at.buffer);
+  });
 }
 
 /// Looks at one kernel that reads `input` and writes `output`.
@@ -116,13 +122,25 @@ class Overwriting {
   std::optional<std::string> obstacle_;
 };
 
+/// Whether one instance has the input and the output to itself.
+bool are_one_instance(const Kernel &kernel, const std::vector<LaunchBuffer> &inputs,
+                      const std::vector<LaunchBuffer> &outputs) {
+  if (inputs.size() != 1 || outputs.size() != 1) return false;
+  return kernel.instances == 0 ||
+         (kernel.buffers[inputs[0].buffer].each && inputs[0].instance == outputs[0].instance);
+}
+
 std::optional<std::string> obstacle_in_step(const Program &program, const Step &step,
                                             SharedMemory pair) {
   if (step.is_extern) return "extern \"" + step.extern_name + "\" takes both";
   const Kernel &kernel = program.kernels[step.kernel];
-  BufferId input = buffer_of(step, Binding::Kind::Input, pair.input);
-  BufferId output = buffer_of(step, Binding::Kind::Output, pair.output);
-  std::optional<std::string> obstacle = Overwriting(kernel, input, output).obstacle();
+  auto inputs = buffers_of(program, step, Binding::Kind::Input, pair.input);
+  auto outputs = buffers_of(program, step, Binding::Kind::Output, pair.output);
+  std::optional<std::string> obstacle;
+  if (are_one_instance(kernel, inputs, outputs))
+    obstacle = Overwriting(kernel, inputs[0].buffer, outputs[0].buffer).obstacle();
+  else
+    obstacle = "several of its instances touch them";
   if (obstacle) return "kernel " + kernel.name + " takes both and " + *obstacle;
   return {};
 }
@@ -167,11 +185,11 @@ void share_memory(Program &program, const std::vector<SharedMemory> &pairs) {
            program.outputs[pair.output].name, program.inputs[pair.input].name, *obstacle);
     for (const Step &step : program.steps) {
       if (step.is_extern) continue;
-      BufferId input = buffer_of(step, Binding::Kind::Input, pair.input);
-      BufferId output = buffer_of(step, Binding::Kind::Output, pair.output);
-      if (input == kNone || output == kNone) continue;
-      make_coherent(program.kernels[step.kernel], input);
-      make_coherent(program.kernels[step.kernel], output);
+      auto inputs = buffers_of(program, step, Binding::Kind::Input, pair.input);
+      auto outputs = buffers_of(program, step, Binding::Kind::Output, pair.output);
+      if (inputs.empty() || outputs.empty()) continue;
+      make_coherent(program.kernels[step.kernel], inputs[0].buffer);
+      make_coherent(program.kernels[step.kernel], outputs[0].buffer);
     }
   }
 }

@@ -2,6 +2,7 @@
 #include "runtime/kernel_program.h"
 
 #include "ir/format.h"
+#include "ir/instances.h"
 #include "ir/program_text.h"
 #include "runtime/executable_impl.h"
 
@@ -17,11 +18,13 @@ Dim extent_of(const Index &index) {
   return *extent;
 }
 
-Argument argument_of(const Buffer &buffer) {
-  Argument argument{buffer.name, buffer.dtype, {}};
+Argument argument_of(const Kernel &kernel, const LaunchBuffer &at) {
+  const Buffer &buffer = kernel.buffers[at.buffer];
+  Argument argument{name_of(kernel, at), buffer.dtype, {}};
   argument.is_scalar = buffer.role == BufferRole::Scalar;
   argument.alignment = buffer.alignment;
-  for (const Index &extent : buffer.shape) argument.shape.push_back(extent_of(extent));
+  for (const Index &extent : buffer.shape)
+    argument.shape.push_back(extent_of(at_instance(kernel, extent, at.instance)));
   return argument;
 }
 
@@ -39,9 +42,11 @@ std::set<BufferId> counters_of(const Kernel &kernel) {
   return counters;
 }
 
-WorkspaceBuffer workspace_of(const Buffer &buffer, bool is_counter) {
+WorkspaceBuffer workspace_of(const Kernel &kernel, const LaunchBuffer &at, bool is_counter) {
+  const Buffer &buffer = kernel.buffers[at.buffer];
   WorkspaceBuffer workspace{static_cast<std::int64_t>(size_of(buffer.dtype)), is_counter};
-  for (const Index &extent : buffer.shape) workspace.bytes = workspace.bytes * extent;
+  for (const Index &extent : buffer.shape)
+    workspace.bytes = workspace.bytes * at_instance(kernel, extent, at.instance);
   return workspace;
 }
 
@@ -60,18 +65,18 @@ Program program_of(const Kernel &kernel) {
   program.name = kernel.name;
   std::set<BufferId> counters = counters_of(kernel);
   Step step;
-  for (BufferId id = 0; id < kernel.buffers.size(); ++id) {
-    const Buffer &buffer = kernel.buffers[id];
-    if (buffer.role == BufferRole::Workspace) {
+  for (const LaunchBuffer &at : launch_buffers(kernel)) {
+    BufferRole role = kernel.buffers[at.buffer].role;
+    if (role == BufferRole::Workspace) {
       step.bindings.push_back({Binding::Kind::Workspace, program.workspace.size()});
-      program.workspace.push_back(workspace_of(buffer, counters.contains(id)));
+      program.workspace.push_back(workspace_of(kernel, at, counters.contains(at.buffer)));
       continue;
     }
-    bool is_output = buffer.role == BufferRole::Output;
+    bool is_output = role == BufferRole::Output;
     std::vector<Argument> &arguments = is_output ? program.outputs : program.inputs;
     step.bindings.push_back(
         {is_output ? Binding::Kind::Output : Binding::Kind::Input, arguments.size()});
-    arguments.push_back(argument_of(buffer));
+    arguments.push_back(argument_of(kernel, at));
   }
   for (const std::string &name : symbols_of(kernel)) program.symbols.push_back({name, {}});
   program.kernels = {kernel};

@@ -26,17 +26,23 @@ std::string numbered_text(const Graph &graph) {
 
 std::string text_of(const std::vector<ArgumentClass> &classes) {
   std::string text;
-  for (const auto &[strided, alignment] : classes)
-    append(text, " {}{}", strided ? "strided " : "", alignment);
+  for (const auto &[strided, alignment, has_rows, shifted] : classes)
+    append(text, " {}{}{}{}", strided ? "strided " : "", has_rows ? "rows " : "",
+           shifted ? "shifted " : "", alignment);
   return text;
 }
 
 // The bindings name every field: a new one does not compile before it is in the key.
 std::string text_of(const LowerOptions &options) {
-  const auto &[strict, batch_invariant, inputs, outputs, sizes, overrides] = options;
+  const auto &[strict, batch_invariant, inputs, outputs, sizes, divisors, narrow, overrides,
+               in_place] = options;
   std::string text = fmt::format("strict {} batch_invariant {}\n", strict, batch_invariant);
   append(text, "inputs{}\noutputs{}\nsizes", text_of(inputs), text_of(outputs));
   for (const auto &[name, size] : sizes) append(text, " {}={}", name, size);
+  append(text, "\nnarrow {}\ndivisors", narrow);
+  for (const auto &[name, divisor] : divisors) append(text, " {}={}", name, divisor);
+  text += "\nin_place";
+  for (const auto &[input, output] : in_place) append(text, " {}={}", input, output);
   const auto &[keep, recompute, no_fuse] = overrides;
   text += "\nkeep";
   for (const std::string &label : keep) text += " " + label;

@@ -1,6 +1,7 @@
 // What an Executable tells of itself.
 #include "codegen/codegen.h"
 #include "ir/format.h"
+#include "ir/instances.h"
 #include "runtime/executable_impl.h"
 #include "runtime/worker.h"
 
@@ -16,10 +17,12 @@ std::int64_t bytes_of(const Kernel &kernel, const Bindings &sizes) {
     return it == sizes.end() ? std::int64_t{1} : it->second;
   };
   std::int64_t total = 0;
-  for (const Buffer &buffer : kernel.buffers) {
+  for (const LaunchBuffer &at : launch_buffers(kernel)) {
+    const Buffer &buffer = kernel.buffers[at.buffer];
     if (buffer.role == BufferRole::Scalar) continue;
     std::int64_t bytes = static_cast<std::int64_t>(size_of(buffer.dtype));
-    for (const Index &extent : buffer.shape) bytes *= evaluate(extent, leaf);
+    for (const Index &extent : buffer.shape)
+      bytes *= evaluate(at_instance(kernel, extent, at.instance), leaf);
     total += bytes;
   }
   return total;
@@ -91,8 +94,8 @@ std::string busy_pipes(const PlannedKernel &kernel) {
   return text;
 }
 
-std::string kernel_table(const ExecutableImpl &impl, const BoundLaunch &bound) {
-  const Program &program = impl.first_variant().program();
+std::string kernel_table(const BoundLaunch &bound) {
+  const Program &program = bound.variant().program();
   std::string text;
   append(text, "{:<24} {:>9}  {:<8} {:>10} {:>10} {:>8}  {}\n", "kernel", "time us", "bound by",
          "MB", "blocks", "threads", "pipes alone, us");
@@ -124,9 +127,9 @@ std::string decision_table(const std::vector<Decision> &decisions) {
 }  // namespace
 
 std::vector<KernelReport> Executable::kernels(const Dims &dims) const {
-  const Variant &variant = impl_->first_variant();
-  const Program &program = variant.program();
   auto bound = impl_->inspect(dims);
+  const Variant &variant = bound->variant();
+  const Program &program = variant.program();
   std::vector<KernelReport> reports;
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
     const Kernel &kernel = program.kernels[i];
@@ -167,7 +170,7 @@ std::string Executable::explain(const Dims &dims) const {
   append(text, "{}   {} -> {}   {}   executor {}\n", interface.name, signature(interface.inputs),
          signature(interface.outputs), machine(impl_->target()), executor());
   if (!planned.sizes.empty()) append(text, "predicted for {}\n", sizes_text(planned.sizes));
-  text += "\n" + comparison(planned, impl_->target()) + kernel_table(*impl_, *bound);
+  text += "\n" + comparison(planned, impl_->target()) + kernel_table(*bound);
   text += decision_table(decisions());
   for (const Compilation &c : compilations())
     append(text, "compiled {} kernels in {:.1f} ms: {}\n", c.kernels, c.milliseconds, c.reason);

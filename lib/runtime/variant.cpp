@@ -41,6 +41,10 @@ HostKernel host_kernel_of(const Kernel &kernel, const Target &target, bool &from
   return HostKernel::link(compiled);
 }
 
+std::int64_t value_of(const Index &index, const Bindings &sizes) {
+  return evaluate(index, [&](const Atom &atom) { return sizes.at(atom.symbol); });
+}
+
 int compute_capability(const Context &context) {
   int device = device_of(context.handle), major = 0, minor = 0;
   FUSE_CUDA(cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
@@ -51,7 +55,22 @@ int compute_capability(const Context &context) {
 }  // namespace
 
 bool operator==(const ArgumentClass &a, const ArgumentClass &b) {
-  return a.strided == b.strided && a.alignment == b.alignment;
+  return a.strided == b.strided && a.alignment == b.alignment && a.has_rows == b.has_rows &&
+         a.shifted == b.shifted;
+}
+
+const Limit *broken_limit(const Program &program, const Bindings &sizes) {
+  for (const Limit &limit : program.limits)
+    if (value_of(limit.value, sizes) > limit.max) return &limit;
+  return nullptr;
+}
+
+const SizeRange *broken_range(const Program &program, const Bindings &sizes) {
+  for (const SizeRange &range : program.ranges) {
+    std::int64_t value = value_of(range.value, sizes);
+    if (value < range.min || value > range.max) return &range;
+  }
+  return nullptr;
 }
 
 std::string ptx_of(const std::vector<Kernel> &kernels, const Target &target, bool *from_disk) {
@@ -88,11 +107,16 @@ std::string Variant::origin() const {
   return code_from_disk_ ? "code from disk" : "";
 }
 
-const Limit *Variant::broken_limit(const Bindings &sizes) const {
-  auto leaf = [&](const Atom &atom) { return sizes.at(atom.symbol); };
-  for (const Limit &limit : program_.limits)
-    if (evaluate(limit.value, leaf) > limit.max) return &limit;
-  return nullptr;
+std::string Variant::objection(const Bindings &sizes) const {
+  if (const SizeRange *range = broken_range(program_, sizes)) {
+    std::string text = to_string(range->value, [](const Atom &) { return std::string(); });
+    std::int64_t value = value_of(range->value, sizes);
+    return range->max == INT64_MAX
+               ? fmt::format("{} = {} is below {}", text, value, range->min)
+               : fmt::format("{} = {} is outside {} to {}", text, value, range->min, range->max);
+  }
+  const Limit *limit = broken_limit(sizes);
+  return limit ? "sizes beyond a limit: " + limit->why : "";
 }
 
 const std::vector<CUfunction> &Variant::functions(const Context &context) const {

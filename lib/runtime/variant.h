@@ -22,6 +22,10 @@ using VariantClass = std::vector<ArgumentClass>;
 
 bool operator==(const ArgumentClass &a, const ArgumentClass &b);
 
+/// The first limit, or class, of the program that the sizes are outside of; null: none.
+const Limit *broken_limit(const Program &program, const Bindings &sizes);
+const SizeRange *broken_range(const Program &program, const Bindings &sizes);
+
 /// Immutable, but for code that is loaded into further contexts. Thread-safe.
 class Variant {
  public:
@@ -34,8 +38,13 @@ class Variant {
 
   const VariantClass &arguments() const { return arguments_; }
 
-  /// The first limit of the program that the sizes break, or null.
-  const Limit *broken_limit(const Bindings &sizes) const;
+  /// The first limit of the program that the sizes break, or null. Sizes are symbols and strides.
+  const Limit *broken_limit(const Bindings &sizes) const {
+    return fuse::broken_limit(program_, sizes);
+  }
+
+  /// Why the sizes want another variant, in words; empty where this one is theirs.
+  std::string objection(const Bindings &sizes) const;
 
   /// Functions of the kernels in the context, which must be current. Executor::Gpu.
   const std::vector<cuda::CUfunction> &functions(const Context &context) const;

@@ -13,19 +13,32 @@
 namespace fuse {
 
 std::shared_ptr<const Variant> VariantSet::find(const VariantClass &arguments,
-                                                const Bindings &sizes, const Limit **broken) const {
+                                                const Bindings &sizes, std::string &why) const {
   for (const auto &variant : ready_) {
     if (variant->arguments() != arguments) continue;
-    *broken = variant->broken_limit(sizes);
-    if (!*broken) return variant;
+    why = variant->objection(sizes);
+    if (why.empty()) return variant;
   }
   return nullptr;
+}
+
+std::shared_ptr<const Variant> VariantSet::find(const VariantClass &arguments,
+                                                const Bindings &sizes) const {
+  std::lock_guard lock(mutex_);
+  std::string why;
+  return find(arguments, sizes, why);
 }
 
 const VariantSet::Pending *VariantSet::find_pending(const VariantClass &arguments) const {
   for (const Pending &p : pending_)
     if (p.arguments == arguments) return &p;
   return nullptr;
+}
+
+std::shared_ptr<const Variant> VariantSet::Outcome::get() const {
+  if (error) throw Error(error->first, error->second);
+  if (other) std::rethrow_exception(other);
+  return variant;
 }
 
 std::shared_ptr<const Variant> VariantSet::start(const VariantClass &arguments,
@@ -37,18 +50,17 @@ std::shared_ptr<const Variant> VariantSet::start(const VariantClass &arguments,
 std::shared_ptr<const Variant> VariantSet::get(const VariantClass &arguments, const Bindings &sizes,
                                                const std::string &reason, bool may_compile) {
   std::unique_lock lock(mutex_);
-  const Limit *broken = nullptr;
+  std::string why = reason;
   for (;;) {
-    if (auto variant = find(arguments, sizes, &broken)) return variant;
+    if (auto variant = find(arguments, sizes, why)) return variant;
     const Pending *pending = find_pending(arguments);
     if (!pending) break;
     Pending other = *pending;
     lock.unlock();
-    other.result.wait();
-    if (other.sizes == sizes) return other.result.get();
+    const Outcome &outcome = other.outcome.get();
+    if (other.sizes == sizes) return outcome.get();
     lock.lock();
   }
-  std::string why = broken ? "sizes beyond a limit: " + broken->why : reason;
   if (!may_compile)
     fail(ErrorCode::Unsupported, "{}: no compiled variant serves it and no_recompile is set", why);
   return compile(lock, arguments, sizes, why, true);
@@ -58,27 +70,27 @@ std::shared_ptr<const Variant> VariantSet::compile(std::unique_lock<std::mutex> 
                                                    const VariantClass &arguments,
                                                    const Bindings &sizes, const std::string &reason,
                                                    bool check_limits) {
-  std::promise<std::shared_ptr<const Variant>> promise;
+  std::promise<Outcome> promise;
   pending_.push_back({arguments, sizes, promise.get_future().share()});
   lock.unlock();
-  std::shared_ptr<const Variant> variant;
-  std::exception_ptr error;
+  Outcome outcome;
+  std::exception_ptr thrown;
   try {
-    variant = timed_build(arguments, sizes, reason, check_limits);
+    outcome.variant = timed_build(arguments, sizes, reason, check_limits);
+  } catch (const Error &e) {
+    outcome.error.emplace(e.code(), e.what());
+    thrown = std::current_exception();
   } catch (...) {
-    error = std::current_exception();
+    outcome.other = thrown = std::current_exception();
   }
   lock.lock();
-  if (variant) ready_.push_back(variant);
+  if (outcome.variant) ready_.push_back(outcome.variant);
   // Launches that are bound to the variant share it.
   if (ready_.size() > 1 + kMaxVariants) ready_.erase(ready_.begin() + 1);
   std::erase_if(pending_, [&](const Pending &p) { return p.arguments == arguments; });
-  if (!error) {
-    promise.set_value(variant);
-    return variant;
-  }
-  promise.set_exception(error);
-  std::rethrow_exception(error);
+  promise.set_value(outcome);
+  if (thrown) std::rethrow_exception(thrown);
+  return outcome.variant;
 }
 
 std::shared_ptr<const Variant> VariantSet::timed_build(const VariantClass &arguments,

@@ -9,7 +9,9 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fuse {
@@ -29,7 +31,10 @@ class VariantSet {
   /// The variant that every Executable starts with; its limits are not checked.
   std::shared_ptr<const Variant> start(const VariantClass &arguments, const Bindings &sizes);
 
-  /// The variant of the class that is right for the sizes. Where there is none it is compiled, for
+  /// The variant of the class that the sizes want, if it is compiled.
+  std::shared_ptr<const Variant> find(const VariantClass &arguments, const Bindings &sizes) const;
+
+  /// The same. Where there is none it is compiled, for
   /// the reason given, or refused with Error{Unsupported} if `may_compile` is false.
   std::shared_ptr<const Variant> get(const VariantClass &arguments, const Bindings &sizes,
                                      const std::string &reason, bool may_compile);
@@ -37,15 +42,23 @@ class VariantSet {
   std::vector<Compilation> compilations() const;
 
  private:
-  using Result = std::shared_future<std::shared_ptr<const Variant>>;
+  /// What a compilation gave. Each waiter throws an Error of its own: the C++ library counts the
+  /// users of an exception that threads share where no sanitizer sees it.
+  struct Outcome {
+    std::shared_ptr<const Variant> variant;
+    std::optional<std::pair<ErrorCode, std::string>> error;
+    std::exception_ptr other;  // that is no Error
+
+    std::shared_ptr<const Variant> get() const;
+  };
   struct Pending {
     VariantClass arguments;
     Bindings sizes;
-    Result result;
+    std::shared_future<Outcome> outcome;
   };
 
   std::shared_ptr<const Variant> find(const VariantClass &arguments, const Bindings &sizes,
-                                      const Limit **broken) const;
+                                      std::string &why) const;
   const Pending *find_pending(const VariantClass &arguments) const;
   std::shared_ptr<const Variant> compile(std::unique_lock<std::mutex> &lock,
                                          const VariantClass &arguments, const Bindings &sizes,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ir/float_bits.h"
+#include "ir/instances.h"
 #include "ir/kernel_interpret.h"
 #include "runtime/kernel_program.h"
 
@@ -82,14 +83,15 @@ class KernelRun {
       : kernel_(read_kernel(name)), symbols_(std::move(symbols)) {
     verify(kernel_);
     std::mt19937 random(7);
-    for (const Buffer &b : kernel_.buffers) {
+    for (const LaunchBuffer &at : launch_buffers(kernel_)) {
+      const Buffer &b = kernel_.buffers[at.buffer];
       Index elements = 1;
-      for (const Index &e : b.shape) elements = elements * e;
+      for (const Index &e : b.shape) elements = elements * at_instance(kernel_, e, at.instance);
       Tensor tensor(b.dtype, evaluate(elements, [&](const Atom &a) { return symbols_[a.symbol]; }));
       bool is_input = b.role == BufferRole::Input || b.role == BufferRole::Scalar;
       for (std::int64_t i = 0; is_input && i < tensor.size(); ++i)
         tensor.set(i, static_cast<double>(random() % 4096) / 1024 - 2);
-      tensors_.emplace(b.name, std::move(tensor));
+      tensors_.emplace(name_of(kernel_, at), std::move(tensor));
     }
   }
 
@@ -123,49 +125,57 @@ class KernelRun {
  private:
   void launch(std::uint64_t seed) {
     InterpreterLaunch launch;
-    for (const Buffer &b : kernel_.buffers) {
-      Tensor &t = tensors_.at(b.name);
-      launch.buffers.push_back({t.data(), t.size(), phases[b.name]});
+    for (const LaunchBuffer &at : launch_buffers(kernel_)) {
+      std::string name = name_of(kernel_, at);
+      Tensor &t = tensors_.at(name);
+      launch.buffers.push_back({t.data(), t.size(), phases[name]});
     }
     launch.symbols = symbols_;
     launch.seed = seed;
     stats_ = interpret(kernel_, launch);
   }
 
-  /// Elements by which the buffer lies behind a 16-byte boundary.
-  std::size_t shift(const Buffer &buffer) {
-    return static_cast<std::size_t>(phases[buffer.name]) * size_of(buffer.dtype);
+  BufferRole role_of(const LaunchBuffer &at) const { return kernel_.buffers[at.buffer].role; }
+
+  /// Bytes by which the buffer lies behind a 16-byte boundary.
+  std::size_t shift(const LaunchBuffer &at) {
+    std::string name = name_of(kernel_, at);
+    return static_cast<std::size_t>(phases[name]) * size_of(kernel_.buffers[at.buffer].dtype);
   }
 
-  DeviceBuffer upload(const Buffer &buffer, bool on_host) {
-    Tensor &tensor = tensors_.at(buffer.name);
-    std::size_t bytes = shift(buffer) + tensor.bytes();
+  DeviceBuffer upload(const LaunchBuffer &at, bool on_host) {
+    Tensor &tensor = tensors_.at(name_of(kernel_, at));
+    std::size_t bytes = shift(at) + tensor.bytes();
     DeviceBuffer memory = on_host ? DeviceBuffer::host(bytes) : DeviceBuffer::device(bytes);
     std::string ones(bytes, '\xFF');
     memory.copy_from_host(ones.data(), bytes);
-    if (buffer.role == BufferRole::Input)
-      memory.copy_from_host(tensor.data(), tensor.bytes(), shift(buffer));
+    if (role_of(at) == BufferRole::Input)
+      memory.copy_from_host(tensor.data(), tensor.bytes(), shift(at));
     return memory;
   }
 
   /// Inputs as they were, outputs full of ones; workspace tensors stay as the interpreter left
   /// them.
   void execute(std::map<std::string, Tensor> before) {
-    for (const Buffer &b : kernel_.buffers)
-      if (b.role != BufferRole::Workspace) tensors_.at(b.name) = before.at(b.name);
+    std::vector<LaunchBuffer> buffers = launch_buffers(kernel_);
+    for (const LaunchBuffer &at : buffers)
+      if (role_of(at) != BufferRole::Workspace)
+        tensors_.at(name_of(kernel_, at)) = before.at(name_of(kernel_, at));
     CompileOptions options;
     options.executor = extra_executor();
     Executable executable = compile_kernel(kernel_, options);
     std::map<std::string, DeviceBuffer> memory;
     std::map<std::string, const void *> address;
     int alignment = 16;
-    for (const Buffer &b : kernel_.buffers) {
-      if (b.role == BufferRole::Workspace) continue;
-      address[b.name] = tensors_.at(b.name).data();
-      if (b.role == BufferRole::Scalar) continue;
-      memory[b.name] = upload(b, options.executor == Executor::Host);
-      address[b.name] = static_cast<char *>(memory[b.name].data()) + shift(b);
-      if (shift(b) % 16 != 0) alignment = static_cast<int>(size_of(b.dtype));
+    for (const LaunchBuffer &at : buffers) {
+      if (role_of(at) == BufferRole::Workspace) continue;
+      std::string name = name_of(kernel_, at);
+      address[name] = tensors_.at(name).data();
+      if (role_of(at) == BufferRole::Scalar) continue;
+      memory[name] = upload(at, options.executor == Executor::Host);
+      address[name] = static_cast<char *>(memory[name].data()) + shift(at);
+      if (shift(at) % 16 != 0)
+        alignment = static_cast<int>(size_of(kernel_.buffers[at.buffer].dtype));
     }
     std::vector<const void *> arguments;
     for (const ArgumentInfo &info : executable.inputs()) arguments.push_back(address[info.name]);
@@ -173,10 +183,11 @@ class KernelRun {
     BindOptions binding;
     binding.alignment = alignment;
     executable.bind(Dims(symbols_), binding)(nullptr, arguments.data(), arguments.size());
-    for (const Buffer &b : kernel_.buffers)
-      if (b.role == BufferRole::Output)
-        memory[b.name].copy_to_host(tensors_.at(b.name).data(), tensors_.at(b.name).bytes(),
-                                    shift(b));
+    for (const LaunchBuffer &at : buffers) {
+      if (role_of(at) != BufferRole::Output) continue;
+      Tensor &tensor = tensors_.at(name_of(kernel_, at));
+      memory[name_of(kernel_, at)].copy_to_host(tensor.data(), tensor.bytes(), shift(at));
+    }
   }
 
   Kernel kernel_;

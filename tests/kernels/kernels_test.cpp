@@ -227,20 +227,77 @@ TEST(Kernels, GemvInt8) {
   }
 }
 
-TEST(Kernels, Adam) {
-  const std::int64_t n = 2050;
-  KernelRun k("adam", {{"N", n}});
-  for (std::int64_t i = 0; i < n; ++i) k["v"].set(i, std::fabs(k["v"][i]));
+void set_adam_scalars(KernelRun &k) {
   k["lr"].set(0, 0.001);
   k["c1"].set(0, 2.5);
   k["c2"].set(0, 3.5);
-  k.run();
-  for (std::int64_t i = 0; i < n; ++i) {
-    double g = k["g"][i], m = 0.9 * k["m"][i] + 0.1 * g, v = 0.999 * k["v"][i] + 0.001 * g * g;
-    expect_close(k["m1"][i], m, kF32, i);
-    expect_close(k["v1"][i], v, kF32, i);
-    expect_close(k["p1"][i], k["p"][i] - 0.001 * (m * 2.5) / (std::sqrt(v * 3.5) + 1e-8), kF32, i);
+}
+
+/// `of`: what the names of the tensor's buffers end in.
+void make_positive(KernelRun &k, const std::string &of) {
+  Tensor &v = k["v" + of];
+  for (std::int64_t i = 0; i < v.size(); ++i) v.set(i, std::fabs(v[i]));
+}
+
+void check_adam(KernelRun &k, const std::string &of) {
+  for (std::int64_t i = 0; i < k["p" + of].size(); ++i) {
+    double g = k["g" + of][i];
+    double m = 0.9 * k["m" + of][i] + 0.1 * g, v = 0.999 * k["v" + of][i] + 0.001 * g * g;
+    expect_close(k["m1" + of][i], m, kF32, i);
+    expect_close(k["v1" + of][i], v, kF32, i);
+    double step = 0.001 * (m * 2.5) / (std::sqrt(v * 3.5) + 1e-8);
+    expect_close(k["p1" + of][i], k["p" + of][i] - step, kF32, i);
   }
+}
+
+TEST(Kernels, Adam) {
+  KernelRun k("adam", {{"N", 2050}});
+  make_positive(k, "");
+  set_adam_scalars(k);
+  k.run();
+  check_adam(k, "");
+}
+
+TEST(Kernels, AdamOnManyTensors) {
+  for (std::int64_t n : {1, 3, 1300}) {
+    KernelRun k("adam_many", {{"N", n}});
+    for (int t = 0; t < k.kernel().instances; ++t) make_positive(k, "." + std::to_string(t));
+    set_adam_scalars(k);
+    k.run();
+    std::int64_t elements = 0;
+    for (int t = 0; t < k.kernel().instances; ++t) {
+      check_adam(k, "." + std::to_string(t));
+      elements += k["p." + std::to_string(t)].size();
+    }
+    EXPECT_EQ(k.stats("p").vector_accesses * 4 + k.stats("p").element_accesses, elements);
+  }
+}
+
+TEST(Kernels, ScaledSumsOfManyMatrices) {
+  const std::int64_t rows = 3, columns = 1000;
+  KernelRun k("scaled_sums_many", {{"R", rows}});
+  for (int t = 0; t < 5; ++t) k["s." + std::to_string(t)].set(0, t - 1.5);
+  k.run();
+  for (int t = 0; t < 5; ++t) {
+    const std::string of = "." + std::to_string(t);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      double sum = 0;
+      for (std::int64_t c = 0; c < columns; ++c) sum += k["x" + of][r * columns + c] * k["w"][c];
+      ASSERT_NEAR(k["y" + of][r], sum * (t - 1.5), 1e-2) << t;
+      EXPECT_EQ(k["counter" + of][r], 0);
+    }
+  }
+}
+
+TEST(Kernels, RowSumsOfManyMatrices) {
+  KernelRun k("row_sums_many", {{"R", 5}});
+  k.run();
+  for (const std::string of : {".0", ".1", ".2", ".3"})
+    for (std::int64_t r = 0; r < k["y" + of].size(); ++r) {
+      double sum = 0;
+      for (std::int64_t c = 0; c < 500; ++c) sum += k["x" + of][r * 500 + c];
+      ASSERT_NEAR(k["y" + of][r], sum, 1e-3) << of << " at " << r;
+    }
 }
 
 TEST(Kernels, Rotary) {

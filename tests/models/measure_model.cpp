@@ -8,6 +8,7 @@
 // kernel each would. `bytes_fused`: every kernel reads and writes its buffers once.
 #include "codegen/codegen.h"
 #include "ir/format.h"
+#include "ir/instances.h"
 #include "ir/op.h"
 #include "passes/passes.h"
 #include "runtime/worker.h"
@@ -26,6 +27,7 @@ using namespace fuse;
 
 struct Measurement {
   std::size_t nodes = 0, operations = 0, externs = 0, kernels = 0, planned = 0;
+  std::int64_t statements = 0;  // of the slots of the largest kernel
   double bytes_unfused = 0, bytes_fused = 0, predicted_us = 0;
   double plan_ms = 0, schedule_ms = 0, code_ms = 0, worst_code_ms = 0;
 };
@@ -68,14 +70,26 @@ void count_unfused(const GraphData &g, Measurement &m) {
 void count_fused(const Program &program, Measurement &m) {
   auto no_symbol = [](const Atom &) { return std::int64_t{1}; };
   for (const Kernel &kernel : program.kernels)
-    for (const Buffer &buffer : kernel.buffers) {
+    for (const LaunchBuffer &at : launch_buffers(kernel)) {
+      const Buffer &buffer = kernel.buffers[at.buffer];
       if (buffer.role == BufferRole::Scalar) continue;
       double bytes = static_cast<double>(size_of(buffer.dtype));
       for (const Index &extent : buffer.shape)
-        bytes *= static_cast<double>(evaluate(extent, no_symbol));
+        bytes *= static_cast<double>(evaluate(at_instance(kernel, extent, at.instance), no_symbol));
       m.bytes_fused += bytes;
     }
   for (const PlannedKernel &k : program.plan.kernels) m.predicted_us += 1e6 * k.seconds;
+}
+
+/// Throws where the planner counted less than the scheduler emitted.
+void count_statements(const Program &program, Measurement &m) {
+  for (std::size_t k = 0; k < program.kernels.size(); ++k) {
+    const Kernel &kernel = program.kernels[k];
+    verify(kernel);
+    m.statements = std::max(m.statements, num_unrolled(kernel));
+    if (static_cast<double>(num_statements(kernel)) > program.plan.kernels[k].statements)
+      throw Error(ErrorCode::Internal, kernel.name + " has more statements than planned");
+  }
 }
 
 /// One PTX file for each kernel.
@@ -108,7 +122,7 @@ Measurement measure(const Graph &graph, const Target &target, const std::string 
   Program program = schedule(canonical, planned, target, {});
   m.schedule_ms = cpu_ms() - start;
   m.kernels = program.kernels.size();
-  for (const Kernel &kernel : program.kernels) verify(kernel);
+  count_statements(program, m);
   count_fused(program, m);
   emit_all(program, target, folder, m);
   return m;
@@ -122,6 +136,7 @@ std::string to_json(const std::string &name, const Measurement &m) {
   append(text, "\"bytes_unfused\": {:.0f}, \"bytes_fused\": {:.0f}, \"predicted_us\": {:.1f}, ",
          m.bytes_unfused, m.bytes_fused, m.predicted_us);
   append(text, "\"plan_ms\": {:.2f}, \"schedule_ms\": {:.2f}, ", m.plan_ms, m.schedule_ms);
+  append(text, "\"statements\": {}, ", m.statements);
   append(text, "\"code_ms\": {:.2f}, \"worst_code_ms\": {:.2f}}}\n", m.code_ms, m.worst_code_ms);
   return text;
 }

@@ -1,5 +1,5 @@
 // What can be asked of layouts without running them.
-#include "ir/kernel.h"
+#include "ir/instances.h"
 #include "passes/passes.h"
 #include "property/properties.h"
 #include "property/run_program.h"
@@ -48,7 +48,9 @@ bool spans(const Kernel &kernel, const Axis &axis, const Bindings &symbols) {
 /// The program's elements at these sizes can be counted, and it may run at them.
 bool may_run(const Program &program, const Bindings &symbols) try {
   for (const Kernel &kernel : program.kernels)
-    for (const KernelDim &dim : kernel.dims) value_of(dim.extent * 1024, symbols);
+    for (int i = 0; i < num_instances(kernel); ++i)
+      for (const KernelDim &dim : kernel.dims)
+        value_of(dim.extent * 1024, sizes_of(kernel, i, symbols));
   return is_within_limits(program, symbols);
 } catch (const Error &) {
   return false;
@@ -57,12 +59,13 @@ bool may_run(const Program &program, const Bindings &symbols) try {
 std::string fault_at(const Program &program, const Bindings &symbols) {
   if (!may_run(program, symbols)) return "";
   for (const Kernel &kernel : program.kernels)
-    for (const Layout &layout : kernel.layouts)
-      for (const Axis &axis : layout.axes)
-        if (!spans(kernel, axis, symbols))
-          return "layout " + layout.name + " does not span " + kernel.dims[axis.dims[0]].name +
-                 (symbols.empty() ? "" : " of " + std::to_string(symbols.begin()->second)) + "\n" +
-                 to_string(kernel);
+    for (int i = 0; i < num_instances(kernel); ++i)
+      for (const Layout &layout : kernel.layouts)
+        for (const Axis &axis : layout.axes)
+          if (!spans(kernel, axis, sizes_of(kernel, i, symbols)))
+            return "layout " + layout.name + " does not span " + kernel.dims[axis.dims[0]].name +
+                   (symbols.empty() ? "" : " of " + std::to_string(symbols.begin()->second)) +
+                   "\n" + to_string(kernel);
   return "";
 }
 

@@ -2,6 +2,9 @@
 // FUSE_PROPERTY_FIRST the first seed, for longer searches.
 #include "property/properties.h"
 
+#include "passes/passes.h"
+#include "property/joined.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -68,12 +71,48 @@ RandomGraphOptions planes() {
   return options;
 }
 
+/// The graph of a seed three times, once with other extents: small kernels of one body.
+RandomGraph copies(std::uint64_t seed, RandomGraphOptions options) {
+  std::vector<RandomGraph> graphs;
+  for (int i = 0; i < 3; ++i) {
+    if (i == 2)
+      for (std::int64_t &extent : options.extents) extent = extent * 3 / 2 + 1;
+    Entropy entropy(seed);
+    graphs.push_back(random_graph(entropy, options));
+  }
+  if (graphs[2].symbols != graphs[0].symbols) graphs.pop_back();
+  return joined(graphs);
+}
+
+/// Kernels with instances that the graphs of some seeds give.
+int try_copies(std::uint64_t first, std::uint64_t graphs, const RandomGraphOptions &options) {
+  int packed = 0;
+  for (std::uint64_t seed = first; seed < first + graphs; ++seed) {
+    RandomGraph random = copies(seed, options);
+    for (const auto &property : {kernels_compute, launches_compute})
+      if (std::string fault = check(random, property); !fault.empty())
+        ADD_FAILURE() << "seed " << seed << ": " << fault;
+    LowerOptions lowering;
+    lowering.sizes = random.symbols;
+    for (const Kernel &k : lower(random.graph, Target::named("h200"), lowering).kernels)
+      packed += k.instances > 0;
+  }
+  return packed;
+}
+
 class Pipeline : public testing::TestWithParam<int> {};
 
 TEST_P(Pipeline, PassesKeepMeaning) { try_graphs(GetParam(), 60, {}, passes_keep_meaning); }
 TEST_P(Pipeline, TextsReadBack) { try_graphs(GetParam(), 60, {}, texts_read_back); }
 TEST_P(Pipeline, LayoutsSpanDims) { try_graphs(GetParam(), 40, {}, layouts_span_dims); }
 TEST_P(Pipeline, RowLayoutsSpanDims) { try_graphs(GetParam(), 40, rows(), layouts_span_dims); }
+TEST_P(Pipeline, StatementsArePlanned) { try_graphs(GetParam(), 60, {}, statements_are_planned); }
+TEST_P(Pipeline, RowStatementsArePlanned) {
+  try_graphs(GetParam(), 60, rows(), statements_are_planned);
+}
+TEST_P(Pipeline, DeepStatementsArePlanned) {
+  try_graphs(GetParam(), 60, deep(), statements_are_planned);
+}
 TEST_P(Pipeline, KernelsCompute) { try_graphs(GetParam(), 12, {}, kernels_compute); }
 TEST_P(Pipeline, KernelsComputeStrictly) {
   try_graphs(GetParam(), 8, {}, kernels_compute_strictly);
@@ -88,6 +127,13 @@ TEST_P(Pipeline, PlanesLaunch) { try_graphs(GetParam(), 10, planes(), launches_c
 TEST_P(Pipeline, RowsReadBack) { try_graphs(GetParam(), 30, rows(), texts_read_back); }
 TEST_P(Pipeline, RowsCompute) { try_graphs(GetParam(), 8, rows(), kernels_compute); }
 TEST_P(Pipeline, RowsLaunch) { try_graphs(GetParam(), 8, rows(), launches_compute); }
+
+TEST_P(Pipeline, CopiesCompute) {
+  std::uint64_t graphs = setting("FUSE_PROPERTY_GRAPHS", 8);
+  std::uint64_t first = setting("FUSE_PROPERTY_FIRST", 0) + std::uint64_t(GetParam()) * graphs;
+  EXPECT_GT(try_copies(first, graphs, {}), 0) << "nothing was packed";
+  EXPECT_GT(try_copies(first, graphs / 2, rows()), 0) << "nothing was packed";
+}
 
 INSTANTIATE_TEST_SUITE_P(Shards, Pipeline, testing::Range(0, 4));
 

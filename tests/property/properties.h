@@ -16,6 +16,10 @@ std::string texts_read_back(const RandomGraph &random);
 /// program's limits allow.
 std::string layouts_span_dims(const RandomGraph &random);
 
+/// No kernel has more statements than the planner counted; the slots of none have more than the
+/// limit, unless it is one operation.
+std::string statements_are_planned(const RandomGraph &random);
+
 /// Interpreter and host executor compute what the evaluator accepts, with the same bits where no
 /// inexact function is involved, in any order of threads.
 std::string kernels_compute(const RandomGraph &random);

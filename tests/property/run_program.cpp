@@ -2,6 +2,7 @@
 #include "property/run_program.h"
 
 #include "codegen/host.h"
+#include "ir/instances.h"
 #include "ir/kernel_interpret.h"
 #include "property/memory.h"
 
@@ -71,10 +72,12 @@ void run_step(const Program &program, const Step &step, Arguments &arguments,
   const Kernel &kernel = program.kernels[step.kernel];
   std::vector<void *> addresses;
   std::vector<std::int64_t> elements;
+  std::vector<LaunchBuffer> buffers = launch_buffers(kernel);
   for (std::size_t i = 0; i < step.bindings.size(); ++i) {
     addresses.push_back(arguments.at(step.bindings[i]).data());
     Index size = 1;
-    for (const Index &extent : kernel.buffers[i].shape) size = size * extent;
+    for (const Index &extent : kernel.buffers[buffers[i].buffer].shape)
+      size = size * at_instance(kernel, extent, buffers[i].instance);
     elements.push_back(value_of(size, symbols));
   }
   engine(kernel, addresses, elements, symbols);
@@ -88,9 +91,10 @@ Engine interpreter(std::uint64_t seed) {
     InterpreterLaunch launch;
     launch.symbols = symbols;
     launch.seed = seed;
+    std::vector<LaunchBuffer> all = launch_buffers(kernel);
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       auto place = reinterpret_cast<std::uintptr_t>(buffers[i]) % 32;
-      auto phase = std::int64_t(place / size_of(kernel.buffers[i].dtype));
+      auto phase = std::int64_t(place / size_of(kernel.buffers[all[i].buffer].dtype));
       launch.buffers.push_back({buffers[i], elements[i], phase});
     }
     interpret(kernel, launch);
@@ -103,12 +107,22 @@ Engine host_executor(std::uint64_t seed) {
     std::vector<void *> values(buffers.begin(), buffers.end());
     std::vector<std::int64_t> sizes;
     for (const std::string &name : symbols_of(kernel)) sizes.push_back(symbols.at(name));
+    std::vector<std::uint64_t> table = make_table(kernel, symbols);
+    TableShape shape = table_shape(kernel);
+    std::vector<LaunchBuffer> all = launch_buffers(kernel);
     std::vector<void *> parameters;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      parameters.push_back(kernel.buffers[i].role == BufferRole::Scalar ? values[i] : &values[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Buffer &buffer = kernel.buffers[all[i].buffer];
+      void *value = buffer.role == BufferRole::Scalar ? values[i] : &values[i];
+      if (buffer.each)
+        set_entry(table.data(), shape.buffers[all[i].buffer], all[i].instance, value);
+      else
+        parameters.push_back(value);
+    }
     for (std::int64_t &size : sizes) parameters.push_back(&size);
+    parameters.push_back(table.data());
     HostLaunch launch;
-    launch.grid = std::uint64_t(value_of(grid_size(kernel), symbols));
+    launch.grid = std::uint64_t(num_blocks(kernel, symbols));
     launch.arguments = parameters.data();
     launch.shuffle_seed = seed;
     if (launch.grid > 0) HostKernel(kernel, Target::named("host")).launch(launch);

@@ -46,6 +46,7 @@ std::string text_of(const Bindings &sizes) {
 struct Case {
   const char *name, *text;
   std::int64_t longest;  // size of one symbol
+  std::size_t variants;  // at most: tiers of the rows, times what divides them
 };
 
 // Symbols may be 0 wherever the operations allow it: not those that a max is taken over.
@@ -97,9 +98,9 @@ constexpr const char *kIntegers = R"(graph @integers(%x: i32[B], %i: i64[N]) {
   return %y as y
 })";
 
-const Case kCases[] = {{"pointwise", kPointwise, 70}, {"rows", kRows, 5000},
-                       {"norm", kNorm, 3000},         {"columns", kColumns, 300},
-                       {"views", kViews, 90},         {"integers", kIntegers, 2000}};
+const Case kCases[] = {{"pointwise", kPointwise, 70, 1}, {"rows", kRows, 5000, 11 * 2},
+                       {"norm", kNorm, 3000, 10 * 2},    {"columns", kColumns, 300, 11 * 3},
+                       {"views", kViews, 90, 9},         {"integers", kIntegers, 2000, 10}};
 
 std::int64_t pick_size(Entropy &entropy, std::int64_t min, std::int64_t longest) {
   const std::vector<std::int64_t> edges = {0,  1,  2,   3,   7,   8,   9,  31,
@@ -126,7 +127,7 @@ TEST_P(Sizes, OneExecutableServesThemAll) {
     if (sizes["B"] * sizes["N"] > 60000) sizes["B"] = 1;
     EXPECT_EQ(launch_and_judge(executable, canonical, sizes, entropy), "") << text_of(sizes);
   }
-  EXPECT_LE(executable.compilations().size(), 8u) << "a variant for each size";
+  EXPECT_LE(executable.compilations().size(), c.variants) << "more variants than classes";
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Sizes, testing::ValuesIn(kCases),

@@ -78,6 +78,29 @@ TEST(Arguments, StridesStayWithin63Bits) {
   }
 }
 
+TEST(Arguments, TensorsThatAreShiftedAlikeAreFound) {
+  auto at = [](std::uintptr_t address) {
+    ArgumentFacts facts;
+    facts.data = reinterpret_cast<const void *>(address);
+    facts.kind.alignment = alignment_of(facts.data);
+    return facts;
+  };
+  // By one element each: of 2 bytes, 4 bytes; by three, and by none.
+  ArgumentFacts facts[] = {at(0x102), at(0x204), at(0x306), at(0x400), {}};
+  const int sizes[] = {2, 4, 2, 2, 4};
+  find_shifted(facts, sizes, 5);
+  EXPECT_TRUE(facts[0].kind.shifted);
+  EXPECT_TRUE(facts[1].kind.shifted);
+  EXPECT_FALSE(facts[2].kind.shifted);
+  EXPECT_FALSE(facts[3].kind.shifted);
+  EXPECT_FALSE(facts[4].kind.shifted);
+  // One alone has nobody to agree with.
+  ArgumentFacts alone[] = {at(0x102), at(0x400)};
+  find_shifted(alone, sizes, 2);
+  EXPECT_FALSE(alone[0].kind.shifted);
+  EXPECT_EQ(alone[0].kind.alignment, 2);
+}
+
 TEST(Arguments, ScalarsTakeTheDtypeOfTheArgument) {
   EXPECT_EQ(scalar_bits(argument("s", DType::F32, 0), 1.0), 0x3f800000u);
   EXPECT_EQ(scalar_bits(argument("s", DType::F32, 0), 1), 0x3f800000u);

@@ -150,6 +150,53 @@ TEST(InPlace, WhatKernelsDoNotAllowIsRefused) {
             "in_place: flipped has no input named 'q'");
 }
 
+TEST(InPlace, InstancesWriteOverTheirOwnInputs) {
+  const std::vector<std::int64_t> sizes = {1000, 7, 2, 333, 64};
+  Graph g("steps");
+  CompileOptions options = on_host();
+  std::vector<std::vector<float>> p, d, q;
+  std::vector<Arg> apart, shared;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    std::string number = std::to_string(i);
+    Value own = g.input("p" + number, f32, {sizes[i]}),
+          step = g.input("d" + number, f32, {sizes[i]});
+    g.output("q" + number, own - 0.5 * step);
+    options.in_place.push_back({"p" + number, "q" + number});
+    p.push_back(ramp(static_cast<std::size_t>(sizes[i])));
+    d.push_back(std::vector<float>(p.back().size(), 3.0f));
+    q.push_back(p.back());
+    for (auto *list : {&apart, &shared}) {
+      list->push_back(tensor(p.back().data(), {sizes[i]}));
+      list->push_back(tensor(d.back().data(), {sizes[i]}));
+    }
+  }
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    apart.push_back(tensor(q[i].data(), {sizes[i]}));
+    shared.push_back(tensor(p[i].data(), {sizes[i]}));
+  }
+  Executable exe = compile(g, options);
+  EXPECT_LE(exe.kernels({}).size(), 2u);
+  EXPECT_EQ(compile(g, on_host()).in_place_pairs().size(), 2 * sizes.size());
+  compile(g, on_host()).launch(nullptr, apart.data(), apart.size());
+  exe.launch(nullptr, shared.data(), shared.size());
+  EXPECT_EQ(p, q);
+  EXPECT_NE(q[0], ramp(1000));
+}
+
+/// z is not written over p before y has been computed of it, though both are one body.
+TEST(InPlace, InstancesDoNotReadWhatOthersWrite) {
+  Graph g("crossed");
+  Value p = g.input("p", f32, {64}), r = g.input("r", f32, {64});
+  g.output("y", sum(p * r, {0}));
+  g.output("z", r - p);
+  g.output("w", r - exp(r));
+  CompileOptions options = on_host();
+  for (const InPlacePair &pair : compile(g, options).in_place_pairs()) {
+    options.in_place = {pair};
+    EXPECT_NO_THROW(compile(g, options)) << pair.input << pair.output;
+  }
+}
+
 TEST(InPlace, AnInputThatIsReadLaterIsRefused) {
   Graph g("later");
   Value x = g.input("x", f32, {64, 64});

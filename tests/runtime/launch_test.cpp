@@ -3,6 +3,7 @@
 #include "expect_error.h"
 #include "fake_cuda.h"
 #include "programs.h"
+#include "runtime/kernel_program.h"
 
 #include <fuse/log.h>
 
@@ -72,6 +73,51 @@ class LaunchTest : public ::testing::Test {
 };
 
 }  // namespace
+
+namespace {
+
+/// The table of the kernel below, as it lies in the parameters.
+struct Table {
+  const float *x[3];
+  float *y[3];
+  std::int64_t n[3];
+  std::uint32_t first[3];
+};
+Table table;
+
+}  // namespace
+
+TEST_F(LaunchTest, PassesTheTableOfInstances) {
+  fake_cuda().on_launch = [](const FakeLaunch &launch) {
+    launches.push_back({launch.grid, launch.threads, launch.stream, nullptr});
+    EXPECT_EQ(parameter<float>(launch, 0), 2.0f);
+    EXPECT_EQ(parameter<std::int64_t>(launch, 1), 300);
+    table = parameter<Table>(launch, 2);
+  };
+  Executable exe = compile_kernel(parse_kernel(R"(
+kernel @many(%x: f32[n] each, %s: f32[] scalar) -> (%y: f32[n] each) threads 128 cluster 1 index 64 {
+  instances 3 n: B, 0, B*2 + 1
+  dims i: n
+  layout L: i = grid ceil(n / 128) . thread 128
+  in L {
+    %a = load %x[i]
+    store %y[i], %a
+  }
+}
+)"));
+  exe.launch(nullptr, {tensor(x, {300}), tensor(nullptr, {0}), tensor(x + 320, {601}), 2.0f,
+                       tensor(y, {300}), tensor(nullptr, {0}), tensor(y + 320, {601})});
+  ASSERT_EQ(launches.size(), 1u);
+  EXPECT_EQ(launches[0].grid, 3u + 5u);
+  EXPECT_EQ(table.x[0], x);
+  EXPECT_EQ(table.x[2], x + 320);
+  EXPECT_EQ(table.y[2], y + 320);
+  EXPECT_EQ(table.n[1], 0);
+  EXPECT_EQ(table.n[2], 601);
+  EXPECT_EQ(table.first[0], 0u);
+  EXPECT_EQ(table.first[1], 3u);
+  EXPECT_EQ(table.first[2], 3u);
+}
 
 TEST_F(LaunchTest, PassesPointersScalarsAndSizes) {
   Executable exe = make_scale();

@@ -68,6 +68,21 @@ TEST_F(PlanCacheTest, TheSecondTimeIsReadFromDisk) {
   EXPECT_FALSE(second.program.plan.decisions.empty());
 }
 
+TEST_F(PlanCacheTest, InstancesAreReadFromDisk) {
+  graph = parse(R"(graph @many(%x: f32[B, 5], %y: f32[7], %z: f32[B]) {
+  symbol B min=1 max=1000
+  %a = exp %x
+  %b = exp %y
+  %c = exp %z
+  return %a, %b, %c
+})");
+  Lowered first = lower_anew(), second = lower_anew();
+  EXPECT_TRUE(second.from_disk);
+  ASSERT_EQ(first.program.kernels.size(), 1u);
+  EXPECT_EQ(second.program.kernels[0].instances, 3);
+  EXPECT_EQ(to_string(second.program), to_string(first.program));
+}
+
 TEST_F(PlanCacheTest, AStoredProgramIsNotPlannedAgain) {
   Program program = lower(graph, kTarget, {});
   program.plan.decisions = {{"this entry", "read", "nothing was planned", 0, ""}};
@@ -106,6 +121,11 @@ TEST_F(PlanCacheTest, WhateverChangesTheProgramChangesTheKey) {
   add([](LowerOptions &o) { o.inputs = {{false, 4}}; });
   add([](LowerOptions &o) { o.outputs = {{false, 4}}; });
   add([](LowerOptions &o) { o.sizes = {{"B", 4}}; });
+  add([](LowerOptions &o) { o.in_place = {{0, 0}}; });
+  add([](LowerOptions &o) { o.divisors = {{"B", 4}}; });
+  add([](LowerOptions &o) { o.narrow_offsets = true; });
+  add([](LowerOptions &o) { o.inputs = {{true, 16, true}}; });
+  add([](LowerOptions &o) { o.inputs = {{false, 4, false, true}}; });
   keys.push_back(plan_key(graph, Target::named("a100"), {}));
   Target slower = kTarget;
   slower.hbm_bytes *= 1 - 1e-15;

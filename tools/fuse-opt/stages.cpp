@@ -3,7 +3,9 @@
 
 #include "codegen/codegen.h"
 #include "files.h"
+
 #include "ir/format.h"
+#include "ir/graph_data.h"
 #include "ir/program_text.h"
 #include "passes/passes.h"
 #include "runtime/worker.h"
@@ -81,6 +83,18 @@ bool wants(const Options &options, std::initializer_list<Stage> stages) {
                             stages.end()) != options.emit.end();
 }
 
+/// Whether offsets of all values fit in 32 bits, with room for slots beyond them.
+bool has_narrow_offsets(const GraphData &graph, const Bindings &given) {
+  constexpr double kMost = INT32_MAX - (1 << 20);
+  Bindings sizes = expected_sizes(graph.symbols, given);
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    double elements = 1;
+    for (const Dim &d : graph.shape(id)) elements *= static_cast<double>(d.evaluate(sizes));
+    if (elements > kMost) return false;
+  }
+  return true;
+}
+
 /// The texts of a graph's stages for a target. Nothing is made that no stage asks for.
 class Lowering {
  public:
@@ -91,6 +105,9 @@ class Lowering {
       return;
     lowering_.strict = options.strict;
     lowering_.sizes = options.dims;
+    lowering_.divisors = divisors_of(options.dims);
+    lowering_.narrow_offsets =
+        !options.dims.empty() && has_narrow_offsets(graph.data(), options.dims);
     lowering_.overrides = options.overrides;
     planned_ = timed("passes, plan", options,
                      [&] { return plan_graph(graph, target, lowering_, listener(options)); });

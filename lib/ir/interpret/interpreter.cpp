@@ -18,11 +18,7 @@ std::vector<std::int64_t> phases_of(const InterpreterLaunch &launch) {
   return phases;
 }
 
-std::vector<std::int64_t> extents_of(const Kernel &kernel, const InterpreterLaunch &launch,
-                                     const Machine &machine) {
-  if (launch.buffers.size() != kernel.buffers.size())
-    fail(ErrorCode::InvalidArgument, "kernel {} takes {} buffers, {} are given", kernel.name,
-         kernel.buffers.size(), launch.buffers.size());
+std::vector<std::int64_t> extents_of(const Kernel &kernel, const Machine &machine) {
   std::vector<std::int64_t> extents;
   for (const Buffer &b : kernel.buffers) {
     std::int64_t elements = 1;
@@ -34,16 +30,12 @@ std::vector<std::int64_t> extents_of(const Kernel &kernel, const InterpreterLaun
 
 }  // namespace
 
-std::vector<AccessStats> interpret(const Kernel &kernel, const InterpreterLaunch &launch) {
-  return Interpreter(kernel, launch).run();
-}
-
 Interpreter::Interpreter(const Kernel &kernel, const InterpreterLaunch &launch)
     : kernel_(kernel),
       launch_(launch),
       map_(kernel),
       machine_(kernel, launch.symbols, phases_of(launch)),
-      memory_(kernel, launch, extents_of(kernel, launch, machine_)) {
+      memory_(kernel, launch, extents_of(kernel, machine_)) {
   for (const KernelValue &v : kernel.values) {
     const Layout &layout = kernel.layouts[v.layout];
     slots_.emplace_back(layout, axes_of(layout, v.dims));

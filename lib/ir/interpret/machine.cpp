@@ -35,6 +35,14 @@ std::int64_t SlotRange::number(std::span<const std::int64_t> by_axis) const {
 
 Machine::Machine(const Kernel &kernel, const Bindings &symbols, std::vector<std::int64_t> phases)
     : kernel_(kernel), symbols_(symbols), phases_(std::move(phases)) {
+  for (const auto &[name, divisor] : kernel.divisors)
+    if (symbol(name) % divisor != 0)
+      fail(ErrorCode::InvalidArgument, "kernel {}: {} = {} is not a multiple of {}, as promised",
+           kernel.name, name, symbol(name), divisor);
+  for (const auto &[name, least] : kernel.minima)
+    if (symbol(name) < least)
+      fail(ErrorCode::InvalidArgument, "kernel {}: {} = {} is below {}, as promised", kernel.name,
+           name, symbol(name), least);
   for (const Layout &layout : kernel.layouts) {
     layouts_.emplace_back();
     for (const Axis &axis : layout.axes) layouts_.back().push_back(make_axis(axis));
@@ -129,8 +137,10 @@ void Machine::locate(LayoutId layout, const ThreadId &id, std::span<const std::i
 bool Machine::at_origin(LayoutId layout, std::uint32_t axis, const ThreadId &id,
                         const std::vector<std::uint32_t> &axes) const {
   const Layout &text = kernel_.layouts[layout];
-  auto here = layouts_[layout][axis].digits.begin();
-  for (const Digit &d : text.axes[axis].digits) {
+  const std::vector<Digit> &digits = text.axes[axis].digits;
+  auto here = layouts_[layout][axis].digits.begin();  // innermost first
+  for (auto it = digits.rbegin(); it != digits.rend(); ++it) {
+    const Digit &d = *it;
     if (d.kind == DigitKind::Reg || d.kind == DigitKind::Vec) continue;
     if (digit_of(*here++, id) != 0 && !is_shared_digit(text, axes, d)) return false;
   }

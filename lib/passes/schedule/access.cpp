@@ -66,16 +66,9 @@ Index part_of(const Domain &domain, const std::vector<DimId> &group, std::size_t
   return i == 0 ? rest : mod(rest, domain.dims[group[i]].extent, ranges);
 }
 
-/// The largest power of two up to `limit` that divides n; n = 0 is divisible by all.
-int power_of_two_divisor(std::int64_t n, int limit) {
-  int p = 1;
-  while (p * 2 <= limit && n % (p * 2) == 0) p *= 2;
-  return p;
-}
-
 /// Widest access at which the guard has one value: its conditions change only at multiples.
 int uniform_width(const GuardConditions &guards, ValueId guard, DimId along, int width,
-                  const Kernel &kernel, const SymbolDivisor &divisor) {
+                  const Kernel &kernel, SizeQuestions &sizes) {
   if (guard == kNone) return width;
   const std::vector<DimId> &dims = kernel.values[guard].dims;
   if (!std::binary_search(dims.begin(), dims.end(), along)) return width;
@@ -88,7 +81,7 @@ int uniform_width(const GuardConditions &guards, ValueId guard, DimId along, int
     Index rest = condition - *factor * Index::dim(along);
     if (factor->is_constant(-1)) rest = rest + Index(1);
     if (!factor->is_constant(1) && !factor->is_constant(-1)) return 1;
-    width = power_of_two_divisor(divisor_of(rest, divisor), width);
+    width = sizes.dividing_power(rest, width);
   }
   return width;
 }
@@ -101,7 +94,7 @@ bool may_be_unaligned(const Stmt &s, const Buffer &buffer) {
 
 /// Elements per access of one load or store, which is marked where it is unaligned.
 int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardConditions &guards,
-                 const SymbolDivisor &divisor) {
+                 SizeQuestions &sizes, const Phases &phases) {
   auto vec = static_cast<int>(vec_extent(axis));
   DimId last = axis.dims.back();
   const Buffer &buffer = kernel.buffers[s.buffer];
@@ -110,24 +103,31 @@ int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardCon
   int size = static_cast<int>(size_of(buffer.dtype));
   int width = std::min(vec, std::max(1, kMaxAccessBytes / size));
   // A vector does not leave the innermost dim of a flattened axis.
-  if (axis.dims.size() > 1)
-    width = power_of_two_divisor(divisor_of(kernel.dims[last].extent, divisor), width);
-  width = uniform_width(guards, s.guard, last, width, kernel, divisor);
-  int aligned = std::min(width, std::max(1, buffer.alignment / size));
+  if (axis.dims.size() > 1) width = sizes.dividing_power(kernel.dims[last].extent, width);
+  width = uniform_width(guards, s.guard, last, width, kernel, sizes);
+  BufferId frame = axis.align.buffer;
+  int aligned = std::min(width, phases.common_width(kernel, s.buffer, frame));
   Index rest = s.index - Index::dim(last);
-  if (axis.align.buffer != kNone) rest = rest - axis.align.base;
-  aligned = power_of_two_divisor(divisor_of(rest, divisor), aligned);
-  s.unaligned =
-      aligned < width && size * width >= kLeastUnalignedBytes && may_be_unaligned(s, buffer);
+  if (frame != kNone) rest = rest - axis.align.base;
+  bool may_shift = size * width >= kLeastUnalignedBytes && may_be_unaligned(s, buffer);
+  // Where something else serves, no variant for each part of the width.
+  aligned = may_shift || frame != kNone ? sizes.whole_or_declared(rest, aligned)
+                                        : sizes.dividing_power(rest, aligned);
+  s.unaligned = may_shift && aligned < width;
   return s.unaligned ? width : aligned;
 }
 
 }  // namespace
 
-std::int64_t divisor_of(const Index &index, const SymbolDivisor &divisor) {
-  return known_divisor(index, [&](const Atom &a) -> std::int64_t {
-    return a.kind == Atom::Kind::Symbol ? divisor(a.symbol) : 1;
-  });
+int Phases::common_width(const Kernel &kernel, BufferId buffer, BufferId frame) const {
+  auto size = [&](BufferId b) { return static_cast<int>(size_of(kernel.buffers[b].dtype)); };
+  auto whole = [&](BufferId b) { return std::max(1, kMaxAccessBytes / size(b)); };
+  auto known = [&](BufferId b) { return std::max(1, kernel.buffers[b].alignment / size(b)); };
+  if (frame == kNone) return std::min(whole(buffer), known(buffer));
+  if (buffer == frame) return whole(buffer);
+  bool both_shifted = shifted.contains(buffer) && shifted.contains(frame);
+  return both_shifted ? std::min(whole(buffer), whole(frame))
+                      : std::min({whole(buffer), known(buffer), known(frame)});
 }
 
 std::vector<Access> collect_accesses(const Kernel &kernel, const std::vector<Stmt> &body) {
@@ -193,15 +193,15 @@ Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body) {
 }
 
 void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &layout,
-                       const GuardConditions &guards, const SymbolDivisor &divisor) {
+                       const GuardConditions &guards, SizeQuestions &sizes, const Phases &phases) {
   auto axis = std::find_if(layout.axes.begin(), layout.axes.end(),
                            [](const Axis &a) { return vec_extent(a) > 1; });
   for (Stmt &s : body) {
     bool is_access = s.kind == StmtKind::Load || s.kind == StmtKind::Store;
     if (is_access && axis != layout.axes.end())
-      s.vector = choose_width(kernel, s, *axis, guards, divisor);
+      s.vector = choose_width(kernel, s, *axis, guards, sizes, phases);
     set_vector_widths(kernel, s.body, s.kind == StmtKind::In ? kernel.layouts[s.layout] : layout,
-                      guards, divisor);
+                      guards, sizes, phases);
   }
 }
 

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "ir/kernel.h"
+#include "passes/schedule/size_questions.h"
 
-#include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace fuse {
@@ -16,6 +17,15 @@ struct Access {
   const Stmt *stmt = nullptr;  // a Load or Store
   DType dtype = DType::F32;
   std::vector<DimId> dims;  // its offset and guard depend on these
+};
+
+/// What is known of where buffers stand relative to 16-byte boundaries.
+struct Phases {
+  std::set<BufferId> shifted;  // by the same number of elements, which the launch fixes
+
+  /// Elements of `buffer` that a vector may have which starts where vectors of `frame` do; without
+  /// a frame where element 0 of all buffers is. A power of two.
+  int common_width(const Kernel &kernel, BufferId buffer, BufferId frame) const;
 };
 
 /// Loads and stores of flat statements.
@@ -31,15 +41,9 @@ DimId contiguous_dim(const Kernel &kernel, const std::vector<Access> &accesses,
 /// over the joined dims.
 Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body);
 
-/// Divisors of symbols, by name.
-using SymbolDivisor = std::function<std::int64_t(const std::string &)>;
-
 /// Sets the vector width of every load and store that stands in the layout: the widest access of at
 /// most 16 bytes that the vec digit, the offset's divisors and the buffer's alignment allow.
 void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &layout,
-                       const GuardConditions &guards, const SymbolDivisor &divisor);
-
-/// Known divisor of an index, counting divisors of symbols.
-std::int64_t divisor_of(const Index &index, const SymbolDivisor &divisor);
+                       const GuardConditions &guards, SizeQuestions &sizes, const Phases &phases);
 
 }  // namespace fuse

@@ -24,9 +24,12 @@ std::vector<DimId> merge(const std::vector<DimId> &a, const std::vector<DimId> &
 Index offset_of(const TensorRef &tensor, std::span<const Index> position) {
   if (!tensor.strided) return linearize(position, extents_of(tensor.shape));
   Index offset = 0;
+  auto stride = [&](std::size_t axis) -> Index {
+    if (tensor.has_rows && axis + 1 == position.size()) return 1;
+    return Index::symbol(tensor.stride_prefix + ".stride" + std::to_string(axis));
+  };
   for (std::size_t axis = 0; axis < position.size(); ++axis)
-    offset = offset + position[axis] *
-                          Index::symbol(tensor.stride_prefix + ".stride" + std::to_string(axis));
+    offset = offset + position[axis] * stride(axis);
   return offset;
 }
 
@@ -56,7 +59,10 @@ BodyBuilder::BodyBuilder(const GraphData &graph, const PlannedKernel &planned, c
       kernel_(kernel),
       tensors_(tensors),
       approximable_(approximable),
-      members_(planned.nodes.begin(), planned.nodes.end()) {}
+      members_(planned.nodes.begin(), planned.nodes.end()) {
+  for (NodeId id : planned.nodes)
+    for (NodeId operand : graph.operands(id)) depth_[id] = std::max(depth_[id], depth(operand) + 1);
+}
 
 ValueId BodyBuilder::add_value(DType dtype, std::vector<DimId> dims) {
   auto id = static_cast<ValueId>(kernel_.values.size());
@@ -131,11 +137,21 @@ ValueId BodyBuilder::index_value(const Index &index) {
   return result;
 }
 
-ValueId BodyBuilder::not_negative(const Index &index) {
+ValueId BodyBuilder::compare_with_zero(Op op, const Index &index) {
   ValueId value = index_value(index);
   ValueId zero = emit_constant(int_literal(kernel_.values[value].dtype, 0));
-  ValueId result = compute(Op::Ge, DType::Bool, {value, zero});
+  return compute(op, DType::Bool, {value, zero});
+}
+
+ValueId BodyBuilder::not_negative(const Index &index) {
+  ValueId result = compare_with_zero(Op::Ge, index);
   guard_conditions_[result] = {index};
+  return result;
+}
+
+ValueId BodyBuilder::is_zero(const Index &index) {
+  ValueId result = compare_with_zero(Op::Eq, index);
+  guard_conditions_[result] = {index, Index(0) - index};
   return result;
 }
 
@@ -181,10 +197,20 @@ ValueId BodyBuilder::lower_at(const Key &root) {
       memo_[key] = {value, is_looped(kernel_.values[value].dims)};
       stack.pop_back();
     }
+    put_long_chains_first(missing);
     // Reversed: operand 0 is emitted first.
     stack.insert(stack.end(), missing.rbegin(), missing.rend());
   }
   return *find(root);
+}
+
+/// What a long chain of operations is joined with would wait for its end in a register: steps of a
+/// scan would all be loaded before the first is taken.
+void BodyBuilder::put_long_chains_first(std::vector<Key> &keys) const {
+  constexpr int kLong = 32;
+  std::stable_sort(keys.begin(), keys.end(), [&](const Key &a, const Key &b) {
+    return depth(a.node) / kLong > depth(b.node) / kLong;
+  });
 }
 
 BodyBuilder::Key BodyBuilder::operand_key(const Key &key, std::size_t i) {

@@ -23,6 +23,7 @@ struct TensorRef {
   Shape shape;
   bool strided = false;
   std::string stride_prefix;  // strided: symbols "<prefix>.stride<axis>"
+  bool has_rows = false;      // strided: the last axis has stride 1
 };
 
 /// What the nodes of a kernel are in memory. A node may be stored to several outputs.
@@ -105,6 +106,7 @@ class BodyBuilder {
   const KernelTensors &tensors_;
   const std::vector<bool> &approximable_;  // by node
   std::set<NodeId> members_;
+  std::map<NodeId, int> depth_;  // of members: operations behind one another that lead to it
   std::map<Key, Emitted> memo_;
   std::map<std::pair<Key, std::size_t>, ValueId> part_guards_;  // by node, position and part
   std::map<std::pair<ValueId, ValueId>, ValueId> conjunctions_;
@@ -134,11 +136,14 @@ class BodyBuilder {
   std::pair<ValueId, ValueId> reciprocal_of(ValueId divisor);
   ValueId emit_pad(const Key &key);
   ValueId emit_concat(const Key &key);
+  static void hoist(std::vector<Stmt> &body, std::size_t first);
   ValueId emit_gather(const Key &key);
   ValueId emit_reduced(const Key &key);
   ValueId emit_iota(const Key &key);
   ValueId emit_constant(Literal literal);
 
+  int depth(NodeId id) const { return depth_.contains(id) ? depth_.at(id) : 0; }
+  void put_long_chains_first(std::vector<Key> &keys) const;
   Key operand_key(const Key &key, std::size_t i);
   Key gather_source(const Key &key);
   ValueId in_range(ValueId position, const Index &extent);
@@ -146,6 +151,8 @@ class BodyBuilder {
   ValueId read_guard(const Key &key, std::size_t i);
   ValueId index_value(const Index &index);
   ValueId not_negative(const Index &index);  // index >= 0
+  ValueId is_zero(const Index &index);
+  ValueId compare_with_zero(Op op, const Index &index);
   ValueId compute(Op op, DType dtype, std::vector<ValueId> operands);
   ValueId both(ValueId a, ValueId b);
   std::vector<ValueId> reduce_operands(NodeId node);

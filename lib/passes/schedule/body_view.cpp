@@ -4,6 +4,8 @@
 #include "ir/float_bits.h"
 #include "ir/op.h"
 
+#include <algorithm>
+
 namespace fuse {
 
 /// Where a part of a Pad or Concat lies: lo <= at[axis] < hi for every axis that is cut.
@@ -12,9 +14,13 @@ ValueId BodyBuilder::part_guard(const Key &key, std::size_t i) {
   if (!is_new) return entry->second;
   ValueId guard = kNone;
   for (const AxisBound &bound : part_bounds(g_, key.node, i)) {
-    const Index &at = key.at[bound.axis];
-    guard = both(guard, not_negative(at - bound.lo));
-    guard = both(guard, not_negative(bound.hi - Index(1) - at));
+    Index before = key.at[bound.axis] - bound.lo;
+    if (bound.hi - bound.lo == Index(1)) {
+      guard = both(guard, is_zero(before));
+      continue;
+    }
+    guard = both(guard, not_negative(before));
+    guard = both(guard, not_negative(bound.hi - Index(1) - key.at[bound.axis]));
   }
   return entry->second = guard;
 }
@@ -36,17 +42,44 @@ ValueId BodyBuilder::emit_pad(const Key &key) {
   return compute(Op::Select, g_.dtype(key.node), {guard, *find(inside), fill});
 }
 
+/// The parts in the order in which they were computed, each chosen right behind what computes it:
+/// else all would wait in registers for the last.
 ValueId BodyBuilder::emit_concat(const Key &key) {
-  ValueId result = kNone;
+  std::vector<std::pair<ValueId, std::size_t>> parts;
   for (std::size_t i = 0; i < g_.operands(key.node).size(); ++i) {
     Key part = operand_key(key, i);
-    ValueId guard = part_guard(key, i);
     part.guard = both(key.guard, read_guard(key, i));
-    ValueId value = *find(part);
-    result =
-        result == kNone ? value : compute(Op::Select, g_.dtype(key.node), {guard, value, result});
+    parts.emplace_back(*find(part), i);
+  }
+  std::sort(parts.begin(), parts.end());
+  ValueId result = parts[0].first;
+  for (const auto &[value, i] : std::span(parts).subspan(1)) {
+    std::size_t before_inner = inner->size(), before_outer = outer->size();
+    ValueId guard = part_guard(key, i);
+    result = compute(Op::Select, g_.dtype(key.node), {guard, value, result});
+    if (before_outer == outer->size() || inner == outer) hoist(*inner, before_inner);
   }
   return result;
+}
+
+/// Moves the statements from `first` on up behind the last that they depend on, but over no fold
+/// and no store.
+void BodyBuilder::hoist(std::vector<Stmt> &body, std::size_t first) {
+  auto begin = body.begin() + static_cast<std::ptrdiff_t>(first);
+  std::set<ValueId> used;
+  for (auto s = begin; s != body.end(); ++s) {
+    std::vector<ValueId> positions = s->index.values();
+    used.insert(s->operands.begin(), s->operands.end());
+    used.insert(positions.begin(), positions.end());
+  }
+  auto to = begin;
+  for (; to != body.begin(); --to) {
+    const Stmt &s = *std::prev(to);
+    bool defines = std::any_of(s.results.begin(), s.results.end(),
+                               [&](ValueId v) { return used.contains(v); });
+    if (defines || s.kind == StmtKind::Reduce || s.kind == StmtKind::Store) break;
+  }
+  std::rotate(to, begin, body.end());
 }
 
 /// 0 <= position < extent, as one unsigned comparison.

@@ -22,13 +22,15 @@ class Assembler {
  public:
   Assembler(const GraphData &graph, const PlannedKernel &planned, const KernelMemory &memory,
             const Target &target, const LowerOptions &options,
-            const std::vector<bool> &approximable)
+            const std::vector<bool> &approximable, int common_threads)
       : g_(graph),
         planned_(planned),
         memory_(memory),
         target_(target),
         options_(options),
-        approximable_(approximable) {}
+        approximable_(approximable),
+        common_threads_(common_threads),
+        sizes_(graph.symbols, options) {}
 
   BuiltKernel run() {
     domain_ = planned_.domain;
@@ -40,8 +42,9 @@ class Assembler {
     domain_ = merge_dims(domain_, body);
     draft(body);
     mapping_ = choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body),
-                               reductions_.use, target_, options_, symbol_divisor(),
-                               static_cast<std::int64_t>(body.size())});
+                               reductions_.use, target_, options_, sizes_, phases_,
+                               static_cast<std::int64_t>(body.size()), most_live(body),
+                               common_threads_});
     assemble(body);
     return std::move(built_);
   }
@@ -53,6 +56,9 @@ class Assembler {
   const Target &target_;
   const LowerOptions &options_;
   const std::vector<bool> &approximable_;
+  int common_threads_;
+  SizeQuestions sizes_;
+  Phases phases_;
   Domain domain_;
   KernelTensors tensors_;
   KernelReductions reductions_;
@@ -62,14 +68,6 @@ class Assembler {
   BuiltKernel built_;
   GuardConditions guards_;
 
-  SymbolDivisor symbol_divisor() const {
-    return [this](const std::string &name) -> std::int64_t {
-      for (const Symbol &s : g_.symbols)
-        if (s.name == name) return s.bounds.divisor;
-      return 1;
-    };
-  }
-
   TensorRef add_buffer(NodeId node, const MemoryLayout &layout, BufferRole role) {
     Kernel &k = built_.kernel;
     has_strides_ |= layout.strided;
@@ -78,7 +76,8 @@ class Assembler {
     k.buffers.push_back({layout.name, g_.dtype(node), shape,
                          layout.is_scalar ? BufferRole::Scalar : role, layout.alignment, false,
                          layout.strided});
-    return {id, layout.shape, layout.strided, layout.name};
+    if (layout.shifted) phases_.shifted.insert(id);
+    return {id, layout.shape, layout.strided, layout.name, layout.has_rows};
   }
 
   void add_tensors() {
@@ -134,6 +133,7 @@ class Assembler {
     for (NodeId id : planned_.stores) builder.store(id);
     finish(builder);
     reductions_.use.held_bytes = most_held_bytes(body);
+    reductions_.use.arriving_bytes = arriving_bytes(body);
   }
 
   /// Reductions one after another, those that may go together together.
@@ -188,6 +188,48 @@ class Assembler {
     return most;
   }
 
+  /// Registers of values of one slot, where these are most.
+  std::int64_t most_live(const std::vector<Stmt> &body) const {
+    std::vector<std::size_t> last_use(built_.kernel.values.size(), 0);
+    for (std::size_t i = 0; i < body.size(); ++i)
+      for (ValueId v : body[i].operands) last_use[v] = i;
+    auto registers = [&](ValueId v) -> std::int64_t {
+      const KernelValue &value = built_.kernel.values[v];
+      return value.dims.empty() || is_bool(value.dtype) ? 0 : size_of(value.dtype) > 4 ? 2 : 1;
+    };
+    std::int64_t live = 0, most = 1;
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      for (ValueId v : std::set<ValueId>(body[i].operands.begin(), body[i].operands.end()))
+        if (last_use[v] == i) live -= registers(v);
+      for (ValueId v : body[i].results)
+        if (last_use[v] > i) live += registers(v);
+      most = std::max(most, live);
+    }
+    return most;
+  }
+
+  /// Bytes of each element while loads behind the last reduction are in flight together.
+  int arriving_bytes(const std::vector<Stmt> &body) const {
+    auto is_reduce = [](const Stmt &s) { return s.kind == StmtKind::Reduce; };
+    auto behind = std::find_if(body.rbegin(), body.rend(), is_reduce).base();
+    std::set<ValueId> used, arriving;
+    for (auto s = behind; s != body.end(); ++s) used.insert(s->operands.begin(), s->operands.end());
+    for (auto s = body.begin(); s != behind; ++s)
+      for (ValueId v : s->results)
+        if (used.contains(v)) arriving.insert(v);
+    for (auto s = behind; s != body.end() && s->kind != StmtKind::Store; ++s)
+      if (s->kind == StmtKind::Load && runs_along_all(s->results[0]))
+        arriving.insert(s->results[0]);
+    int bytes = 0;
+    for (ValueId v : arriving)
+      if (is_element(v)) bytes += static_cast<int>(size_of(built_.kernel.values[v].dtype));
+    return bytes;
+  }
+
+  bool runs_along_all(ValueId value) const {
+    return built_.kernel.values[value].dims.size() == domain_.dims.size();
+  }
+
   static bool is_access(StmtKind kind) { return kind == StmtKind::Load || kind == StmtKind::Store; }
 
   bool is_element(ValueId value) const {
@@ -205,7 +247,8 @@ class Assembler {
     built_.limits = mapping_.limits;
     k.body = laid_out(std::move(draft_body));
     k.index_bits = offsets_are_narrow() ? 32 : 64;
-    set_vector_widths(k, k.body, k.layouts[0], guards_, symbol_divisor());
+    set_vector_widths(k, k.body, k.layouts[0], guards_, sizes_, phases_);
+    take_for_granted();
   }
 
   std::vector<Stmt> laid_out(std::vector<Stmt> flat) {
@@ -222,22 +265,40 @@ class Assembler {
     return {in_layout(0, std::move(body))};
   }
 
-  /// Strides, sizes and positions that are not known may be large.
-  bool offsets_are_narrow() const {
+  /// What the layout takes for granted of the sizes.
+  void take_for_granted() {
+    built_.kernel.divisors = sizes_.divisors();
+    built_.kernel.minima = sizes_.minima();
+    for (Limit &limit : sizes_.limits()) built_.limits.push_back(std::move(limit));
+    built_.ranges = sizes_.ranges();
+  }
+
+  /// Strides may be large, and sizes and positions that are not known as well, unless the launch
+  /// makes sure that they are not.
+  bool offsets_are_narrow() {
     const Kernel &k = built_.kernel;
-    auto is_small = [](const Buffer &b) {
-      Index n = 1;
-      for (const Index &e : b.shape) n = n * e;
-      return n.constant() && *n.constant() <= INT32_MAX;
+    bool narrow = !has_strides_;
+    std::vector<Limit> limits;
+    auto require = [&](const Index &value, std::int64_t max) {
+      std::optional<std::int64_t> constant = value.constant();
+      narrow &= constant ? *constant <= max : options_.narrow_offsets;
+      if (!constant) limits.push_back({value, max, "offsets in 32 bits"});
     };
-    auto is_short = [](const Axis &axis) {
-      std::optional<std::int64_t> positions = constant_positions(axis);
-      return positions && *positions <= kMaxNarrowPositions;
-    };
-    return !has_strides_ && std::all_of(k.buffers.begin(), k.buffers.end(), is_small) &&
-           std::all_of(k.layouts.begin(), k.layouts.end(), [&](const Layout &layout) {
-             return std::all_of(layout.axes.begin(), layout.axes.end(), is_short);
-           });
+    for (const Buffer &b : k.buffers) require(product(b.shape), INT32_MAX);
+    for (const Layout &layout : k.layouts)
+      for (const Axis &axis : layout.axes) {
+        std::vector<Index> extents;
+        for (const Digit &d : axis.digits) extents.push_back(d.extent);
+        require(product(extents), kMaxNarrowPositions);
+      }
+    if (narrow) built_.limits.insert(built_.limits.end(), limits.begin(), limits.end());
+    return narrow;
+  }
+
+  static Index product(const std::vector<Index> &factors) {
+    Index n = 1;
+    for (const Index &f : factors) n = n * f;
+    return n;
   }
 
   static Stmt loop(const char *name, std::vector<Stmt> body) {
@@ -340,8 +401,9 @@ class Assembler {
 
 BuiltKernel build_kernel(const GraphData &graph, const PlannedKernel &planned,
                          const KernelMemory &memory, const Target &target,
-                         const LowerOptions &options, const std::vector<bool> &approximable) {
-  return Assembler(graph, planned, memory, target, options, approximable).run();
+                         const LowerOptions &options, const std::vector<bool> &approximable,
+                         int common_threads) {
+  return Assembler(graph, planned, memory, target, options, approximable, common_threads).run();
 }
 
 }  // namespace fuse

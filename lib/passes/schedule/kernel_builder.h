@@ -20,6 +20,7 @@ struct BuiltKernel {
   Kernel kernel;
   std::vector<KernelArgument> arguments;  // one for each buffer
   std::vector<Limit> limits;
+  std::vector<SizeRange> ranges;
 };
 
 /// How a node lies in memory, decided by the program: names, strides, alignment.
@@ -29,15 +30,19 @@ struct MemoryLayout {
   bool strided = false;
   bool is_scalar = false;
   int alignment = 16;
+  bool has_rows = false;  // strided: the last axis has stride 1
+  bool shifted = false;   // ArgumentClass
 };
 struct KernelMemory {
   std::map<NodeId, MemoryLayout> reads;
   std::map<NodeId, std::vector<MemoryLayout>> writes;
 };
 
-/// Lays a planned kernel on the machine. `approximable`: by node, see tolerance.h.
+/// Lays a planned kernel on the machine. `approximable`: by node, see tolerance.h. With
+/// `common_threads`, so that others of its kind differ from it in sizes alone: pack_instances.
 BuiltKernel build_kernel(const GraphData &graph, const PlannedKernel &planned,
                          const KernelMemory &memory, const Target &target,
-                         const LowerOptions &options, const std::vector<bool> &approximable);
+                         const LowerOptions &options, const std::vector<bool> &approximable,
+                         int common_threads = 0);
 
 }  // namespace fuse

@@ -12,23 +12,19 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int kFlatThreads = 256;
-constexpr int kRowThreads = 128;  // of a block with several rows
-constexpr int kMaxElementsPerThread = 64;
-constexpr int kSpareRegisters = 40;            // beside the elements: addresses, edges, states
-constexpr int kResidentRegisters = 24;         // likewise, of a thread that holds a part of a row
-constexpr int kUnpackRegisters = 8;            // more where it holds packed elements
-constexpr int kRegistersPerRow = 16;           // of an operand along the row, weights for one
-constexpr int kLoopRegisters = 36;             // of a thread in a loop: the values in work too
-constexpr std::int64_t kAlignedRow = 512;      // shorter rows are not worth a peeled head
-constexpr std::int64_t kBlockThreads = 256;    // that hold a row alone before others help
-constexpr std::int64_t kClusterThreads = 128;  // of each block where several share a row
-constexpr std::int64_t kMaxCluster = 8;        // larger ones need an opt-in at launch
-constexpr int kLoopElements = 16;              // of a thread in an iteration
+constexpr int kRowThreads = 128;                   // of a block with several rows
+constexpr int kSpareRegisters = 40;                // beside the elements: addresses, edges, states
+constexpr std::int64_t kAlignedRow = 512;          // shorter rows are not worth a peeled head
+constexpr std::int64_t kSplitRow = 4097;           // of few rows, each worth several blocks
+constexpr std::int64_t kStreamedRow = 16385;       // that nothing is kept of
+constexpr std::int64_t kLongRow = 65537;           // worth all threads of a block
+constexpr std::int64_t kBlockThreads = 256;        // that hold a row alone before others help
+constexpr std::int64_t kClusterThreads = 128;      // of each block where several share a row
+constexpr std::int64_t kMaxCluster = 8;            // larger ones need an opt-in at launch
+constexpr int kLoopElements = 16;                  // of a thread in an iteration
 constexpr std::int64_t kExchangeBytes = 47 << 10;  // shared memory that needs no opt-in, less flags
-constexpr int kLeastWithEdges = 48;
-constexpr int kRegistersPerSlot = 2;    // of a position that needs divisions
-constexpr std::int64_t kMinLanes = 16;  // neighbouring columns: a sector of 16-bit types
-constexpr int kUnroll = 4;              // independent loads in flight in a loop
+constexpr std::int64_t kMinLanes = 16;             // neighbouring columns: a sector of 16-bit types
+constexpr int kUnroll = 4;                         // independent loads in flight in a loop
 
 class Chooser : MappingQueries {
  public:
@@ -61,52 +57,11 @@ class Chooser : MappingQueries {
   /// barriers need the blocks.
   void bound_registers() {
     if (m_.form == Form::Flat) return;
-    std::int64_t registers = std::min<std::int64_t>(registers_wanted(), p_.target.max_registers);
+    std::int64_t registers =
+        std::min<std::int64_t>(registers_wanted(p_, m_, inner_), p_.target.max_registers);
     std::int64_t blocks = p_.target.registers_per_sm / (m_.threads * registers);
     m_.resident =
         static_cast<int>(std::clamp<std::int64_t>(blocks, 1, p_.target.max_blocks_per_sm));
-  }
-
-  /// A resident thread holds its elements across barriers; a loop holds them as they came, packed,
-  /// and the states of its reductions.
-  std::int64_t registers_wanted() const {
-    std::int64_t elements = 1, states = 1, addresses = 0, bytes = 0, rows = 0;
-    for (const Axis &a : m_.layout.axes)
-      for (const Digit &d : a.digits) {
-        if (d.kind != DigitKind::Reg && d.kind != DigitKind::Vec) continue;
-        std::int64_t extent = *d.extent.constant();
-        elements *= extent;
-        if (!p_.domain.is_folded(a.dims[0])) states *= extent;
-        // In a loop, dims that are not walked as one have positions of their own in each slot.
-        bool has_positions = a.dims.size() > 1 && m_.form != Form::Resident;
-        if (has_positions && d.kind == DigitKind::Reg) addresses += kRegistersPerSlot * extent;
-      }
-    for (const Access &a : p_.accesses) {
-      if (a.stmt->kind != StmtKind::Load) continue;
-      bool is_full = spans_slots(a);
-      bytes += is_full ? static_cast<std::int64_t>(size_of(a.dtype)) : 0;
-      rows += !is_full && std::find(a.dims.begin(), a.dims.end(), inner_) != a.dims.end();
-    }
-    // Elements at edges come one by one.
-    bool has_edges = std::any_of(m_.layout.axes.begin(), m_.layout.axes.end(),
-                                 [](const Axis &a) { return a.align.buffer != kNone; });
-    std::int64_t held =
-        m_.form == Form::Resident
-            ? ceil_div(elements * p_.reductions.held_bytes, 4) + kResidentRegisters +
-                  (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) +
-                  kRegistersPerRow * rows
-            : ceil_div(elements * bytes + states * p_.reductions.state_bytes, 4) + kLoopRegisters;
-    return std::max<std::int64_t>(held + addresses, has_edges ? kLeastWithEdges : 0);
-  }
-
-  /// Whether a thread holds several elements of the access along every axis that it has slots on.
-  bool spans_slots(const Access &access) const {
-    if (access.dims.size() == p_.domain.dims.size()) return true;
-    auto has = [&](DimId d) {
-      return std::find(access.dims.begin(), access.dims.end(), d) != access.dims.end();
-    };
-    return !p_.domain.is_folded(inner_) && has(inner_) &&
-           std::any_of(folded_.begin(), folded_.end(), has);
   }
 
   // --- No reductions -----------------------------------------------------------------------------
@@ -118,8 +73,8 @@ class Chooser : MappingQueries {
     }
     std::vector<DimId> dims = with_inner_last(kept_);
     bool one_dim = dims.size() == 1;
-    std::int64_t row = expected(p_.domain.dims[inner_].extent);
-    if (!one_dim && dividing_vector() < vec_ && row >= kAlignedRow) return map_flat_rows(dims);
+    if (!one_dim && dividing_vector() < vec_ && is_long_row(p_.domain.dims[inner_].extent))
+      return map_flat_rows(dims);
     if (!one_dim) vec_ = std::min(vec_, dividing_vector());
     bool follows = one_dim && alignment_frame().buffer != kNone;
     Index total = extent(dims) + (follows ? vec_ - 1 : 0);  // with a head that starts early
@@ -128,11 +83,12 @@ class Chooser : MappingQueries {
     m_.layout.axes = {
         axis(dims, {digit(DigitKind::Grid, ceildiv(total, block)),
                     digit(DigitKind::Thread, m_.threads), digit(DigitKind::Vec, vec_)})};
-    if (follows) align(m_.layout.axes[0], row);
+    if (follows && is_long_row(p_.domain.dims[inner_].extent)) align(m_.layout.axes[0]);
   }
 
   /// Fewer threads where the work is small, but whole warps.
   int block_threads(std::int64_t elements) const {
+    if (p_.common_threads > 0) return p_.common_threads;
     std::int64_t wanted = pow2_at_least(ceil_div(elements, vec_));
     return static_cast<int>(std::clamp<std::int64_t>(wanted, 32, kFlatThreads));
   }
@@ -146,15 +102,16 @@ class Chooser : MappingQueries {
     Axis columns =
         axis({inner_}, {digit(DigitKind::Grid, ceildiv(row + vec_ - 1, block)),
                         digit(DigitKind::Thread, m_.threads), digit(DigitKind::Vec, vec_)});
-    align(columns, expected(row));
+    align(columns);
     Index across = ceildiv(row + vec_ - 1, block);
     m_.layout.axes = {axis(dims, {digit(DigitKind::Grid, extent(dims), across)}), columns};
   }
 
+  bool is_long_row(const Index &row) const { return p_.sizes.is_at_least(row, kAlignedRow); }
+
   /// Where rows start may depend on other axes only.
-  void align(Axis &columns, std::int64_t row) {
-    if (vec_ > 1 && row >= kAlignedRow && columns.dims.size() == 1)
-      columns.align = alignment_frame();
+  void align(Axis &columns) {
+    if (vec_ > 1 && columns.dims.size() == 1) columns.align = alignment_frame();
   }
 
   // --- Folded dims innermost ---------------------------------------------------------------------
@@ -162,17 +119,19 @@ class Chooser : MappingQueries {
   void map_rows() {
     if (folded_.size() > 1) vec_ = std::min(vec_, dividing_vector());
     Index row = extent(folded_);
-    std::int64_t n = expected_at_least_1(row);
     bool aligned = starts_are_aligned();
-    if (!aligned && n < kAlignedRow) vec_ = 1;
+    if (!aligned && !is_long_row(row)) vec_ = 1;
+    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
+    std::int64_t rows = expected(extent(kept_));
+    if (!keeps && rows < 2 * p_.target.num_sms && p_.sizes.is_at_least(row, kSplitRow))
+      return map_split_rows(row);
+    if (!keeps && p_.sizes.is_at_least(row, kStreamedRow)) return map_streaming_rows(row, aligned);
+    std::int64_t n = row_length(row, aligned ? 0 : vec_ - 1);
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
     std::int64_t capacity = std::max(std::int64_t{p_.target.max_threads_per_block},
                                      2 * max_cluster() * kClusterThreads) *
                             max_elements();
-    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
-    std::int64_t rows = expected(extent(kept_));
-    if (!keeps && n > 4096 && rows < 2 * p_.target.num_sms) return map_split_rows(row);
-    if (n > (keeps ? capacity : 16384)) return map_streaming_rows(row, aligned);
+    if (n > capacity) return map_streaming_rows(row, aligned);
     map_resident_rows(row, aligned);
   }
 
@@ -197,18 +156,19 @@ class Chooser : MappingQueries {
 
   /// Half as many where each takes two registers.
   int max_elements() const {
-    return p_.reductions.held_bytes > 4 ? kMaxElementsPerThread / 2 : kMaxElementsPerThread;
+    int most = p_.reductions.held_bytes > 4 ? kMaxElementsPerThread / 2 : kMaxElementsPerThread;
+    return static_cast<int>(std::min<std::int64_t>(most, max_slots()));
   }
 
   int elements_per_thread(std::int64_t n) const {
     std::int64_t elements = n <= 1024 ? 16 : n <= 4096 ? 32 : max_elements();
-    return static_cast<int>(std::min(elements, max_slots()));
+    return static_cast<int>(std::min<std::int64_t>(elements, max_elements()));
   }
 
   void map_resident_rows(const Index &row, bool aligned) {
     m_.form = Form::Resident;
-    std::int64_t n = expected_at_least_1(row);
-    std::int64_t span = aligned ? n : n + vec_ - 1;  // with a head that starts early
+    int head = aligned ? 0 : vec_ - 1;  // where vectors start early
+    std::int64_t n = row_length(row, head), span = n + head;
     std::int64_t blocks = blocks_of_row(span);
     std::int64_t wanted = std::max<std::int64_t>(elements_per_thread(n), vec_);
     std::int64_t lanes = blocks > 1 ? cluster_threads(span)
@@ -221,11 +181,11 @@ class Chooser : MappingQueries {
     Axis columns = axis(with_inner_last(folded_),
                         {digit(DigitKind::Reg, regs), digit(DigitKind::Cta, blocks),
                          digit(DigitKind::Thread, lanes), digit(DigitKind::Vec, vec_)});
-    if (!aligned) align(columns, n);
+    if (!aligned) align(columns);
     m_.layout.axes = {rows_axis(rows, lanes), columns};
     if (!row.constant())
-      m_.limits.push_back({row + (aligned ? 0 : vec_ - 1), blocks * lanes * regs * vec_,
-                           "a row in the registers of a block"});
+      m_.limits.push_back(
+          {row + head, blocks * lanes * regs * vec_, "a row in the registers of a block"});
   }
 
   /// The kept dims: `rows` rows a block, at this stride of the thread index.
@@ -236,13 +196,13 @@ class Chooser : MappingQueries {
 
   /// Slots of a loop's iteration along rows and along columns; few where the body is long.
   std::int64_t unroll_rows() const {
-    return std::clamp<std::int64_t>(kLoopElements / vec_, 1, max_slots());
+    return std::clamp<std::int64_t>(kLoopElements / vec_, 1, max_vectors());
   }
-  std::int64_t unroll() const { return std::min<std::int64_t>(kUnroll, max_slots()); }
+  std::int64_t unroll() const { return std::min<std::int64_t>(kUnroll, max_vectors()); }
 
   void map_streaming_rows(const Index &row, bool aligned) {
     m_.form = Form::Streaming;
-    std::int64_t threads = expected(row) > 65536 ? 1024 : 256;
+    std::int64_t threads = p_.sizes.is_at_least(row, kLongRow) ? 1024 : 256;
     m_.threads = static_cast<int>(threads);
     std::int64_t step = threads * vec_ * unroll_rows();
     Index span = aligned ? row : row + vec_ - 1;
@@ -250,24 +210,32 @@ class Chooser : MappingQueries {
                         {digit(DigitKind::Loop, ceildiv(span, step), 1, kRowLoop),
                          digit(DigitKind::Reg, unroll_rows()), digit(DigitKind::Thread, threads),
                          digit(DigitKind::Vec, vec_)});
-    if (!aligned) align(columns, expected(row));
+    if (!aligned) align(columns);
     m_.layout.axes = {rows_axis(1, 1), columns};
+  }
+
+  /// Vectors of a thread in an iteration; fewer where SMs would have no block.
+  std::int64_t unroll_split_rows(std::int64_t rows, std::int64_t n, std::int64_t step) const {
+    std::int64_t vectors = unroll_rows();
+    while (vectors > 1 && rows * ceil_div(n, step * vectors) < p_.target.num_sms) vectors /= 2;
+    return vectors;
   }
 
   void map_split_rows(const Index &row) {
     bool aligned = starts_are_aligned();
-    std::int64_t threads = kFlatThreads, step = threads * vec_ * unroll_rows();
     Index span = aligned ? row : row + vec_ - 1;
-    std::int64_t rows = expected_at_least_1(extent(kept_));
+    std::int64_t rows = expected_at_least_1(extent(kept_)), threads = kFlatThreads;
+    std::int64_t unrolled = unroll_split_rows(rows, expected_at_least_1(row), threads * vec_);
+    std::int64_t step = threads * vec_ * unrolled;
     std::int64_t useful = ceil_div(expected_at_least_1(row), step);
     std::int64_t parts = std::clamp<std::int64_t>(p_.target.num_sms * 8 / rows, 1, useful);
     Index count = ceildiv(span, parts * step);
     Index grid_rows = extent(kept_);
     Axis columns = axis(with_inner_last(folded_),
                         {digit(DigitKind::Grid, parts), digit(DigitKind::Loop, count, 1, kRowLoop),
-                         digit(DigitKind::Reg, unroll_rows()), digit(DigitKind::Thread, threads),
+                         digit(DigitKind::Reg, unrolled), digit(DigitKind::Thread, threads),
                          digit(DigitKind::Vec, vec_)});
-    if (!aligned) align(columns, expected(row));
+    if (!aligned) align(columns);
     m_.layout.axes = {axis(kept_, {digit(DigitKind::Grid, grid_rows, parts)}), columns};
     finish_split(threads, parts, grid_rows, m_.layout.axes[0], threads, 1);
   }
@@ -278,11 +246,11 @@ class Chooser : MappingQueries {
     vec_ = std::min(vec_, dividing_vector());
     if (!starts_are_aligned()) vec_ = 1;
     Index columns = p_.domain.dims[inner_].extent;
-    std::int64_t n = expected_at_least_1(extent(folded_));
+    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
+    std::int64_t n = keeps ? row_length(extent(folded_)) : expected_at_least_1(extent(folded_));
     std::int64_t lanes =
         std::min<std::int64_t>(32, pow2_at_least(ceil_div(expected_at_least_1(columns), vec_)));
     std::int64_t down = kFlatThreads / lanes;
-    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
     if (keeps && map_resident_columns(n, lanes, down)) return;
     fit_exchange(lanes * down, 2);  // the last block of a split combines its parts too
     std::int64_t tiles = ceil_div(expected(columns), lanes * vec_) * expected_outer();
@@ -338,7 +306,8 @@ class Chooser : MappingQueries {
 
   /// All of the folded extent in registers, if it fits with narrower vectors or more threads.
   bool map_resident_columns(std::int64_t n, std::int64_t lanes, std::int64_t down) {
-    auto fits = [&] { return ceil_div(n, down) * vec_ <= kMaxElementsPerThread; };
+    std::int64_t most = std::min<std::int64_t>(kMaxElementsPerThread, max_slots());
+    auto fits = [&] { return ceil_div(n, down) * vec_ <= most; };
     while (!fits() && lanes * down < p_.target.max_threads_per_block) down *= 2;
     while (!fits() && vec_ > 1) vec_ /= 2;
     if (!fits()) return false;

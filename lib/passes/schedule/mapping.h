@@ -14,6 +14,7 @@ struct ReductionUse {
   bool re_expanded = false;  // a stored value that depends on them runs along the rows
   int state_bytes = 0;       // of all of them, for one result
   int held_bytes = 0;        // of each element, across a barrier
+  int arriving_bytes = 0;    // of each element, behind the last: what is held, and is being loaded
   int column_bytes = 0;      // of those over columns whose results run along the rows
   int columns = 0;           // their number
 };
@@ -65,8 +66,11 @@ struct MappingProblem {
   ReductionUse reductions;
   const Target &target;
   const LowerOptions &options;
-  SymbolDivisor symbol_divisor;
+  SizeQuestions &sizes;
+  const Phases &phases;
   std::int64_t statements = 1;  // of the flat body
+  std::int64_t live = 1;        // registers of one slot where most of its values are live
+  int common_threads = 0;       // of kernels that shall differ in sizes alone; 0: this one's own
 };
 
 /// Chooses form and layouts. Dims of a Split mapping beyond the domain's are numbered from

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "passes/schedule/mapping.h"
+#include "passes/statement_limit.h"
 
 #include <algorithm>
 #include <bit>
@@ -42,24 +43,33 @@ class MappingQueries {
                     [&](const Atom &a) -> std::int64_t { return p_.options.sizes.at(a.symbol); });
   }
 
+  /// The length of a row that a layout holds, behind a head: of a tier, where sizes are not known.
+  std::int64_t row_length(const Index &row, int head = 0) const {
+    return std::max<std::int64_t>(1, p_.sizes.tier(row + head) - head);
+  }
+
   /// For digits, which have at least one position.
   std::int64_t expected_at_least_1(const Index &index) const {
     return std::max<std::int64_t>(1, expected(index));
   }
 
   /// Slots of a thread, a power of two, at which compilers still take linear time for the body.
+  /// Those of a long body are not kept apart, and live together.
   std::int64_t max_slots() const {
-    std::int64_t slots =
-        std::max<std::int64_t>(1, kMaxStatements / std::max<std::int64_t>(1, p_.statements));
-    return pow2_at_least(slots + 1) / 2;
+    constexpr std::int64_t kLongBody = 256, kSpare = 32;
+    std::int64_t slots = kMaxStatements / std::max<std::int64_t>(1, p_.statements);
+    if (p_.statements >= kLongBody)
+      slots = std::min(slots, (p_.target.max_registers - kSpare) / p_.live);
+    return pow2_at_least(std::max<std::int64_t>(1, slots) + 1) / 2;
   }
+  /// Likewise, of vectors.
+  std::int64_t max_vectors() const { return std::max<std::int64_t>(1, max_slots() / vec_); }
 
   /// 16 bytes of the narrowest contiguous tensor, but at most 32 of the widest.
   int widest_useful_vector() const {
     std::size_t narrow = 16, wide = 1;
     for (const Access &a : p_.accesses) {
-      auto factor = a.stmt->index.coefficient_of(inner_);
-      if (!factor || !factor->is_constant(1)) continue;
+      if (!is_contiguous(a)) continue;
       narrow = std::min(narrow, size_of(a.dtype));
       wide = std::max(wide, size_of(a.dtype));
     }
@@ -67,24 +77,33 @@ class MappingQueries {
     return static_cast<int>(std::min<std::int64_t>(widest, max_slots()));
   }
 
-  std::int64_t divisor(const Index &index) const { return divisor_of(index, p_.symbol_divisor); }
+  bool is_contiguous(const Access &a) const {
+    auto factor = a.stmt->index.coefficient_of(inner_);
+    return factor && factor->is_constant(1);
+  }
+
+  /// Bytes of the access that vectors move which start where those of the frame do.
+  int vector_bytes(const Access &a, BufferId frame) const {
+    int width = std::min(vec_, p_.phases.common_width(p_.draft, a.stmt->buffer, frame));
+    return width * static_cast<int>(size_of(a.dtype));
+  }
 
   /// Whether whole vectors along the inner dim start at multiples of the vector in every access
-  /// that is contiguous along it.
+  /// that is contiguous along it, and some buffer at a boundary.
   bool starts_are_aligned() const {
-    return std::all_of(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
-      auto factor = a.stmt->index.coefficient_of(inner_);
-      if (!factor || !factor->is_constant(1)) return true;
-      return divisor(a.stmt->index - Index::dim(inner_)) % vec_ == 0;
-    });
+    bool any = false, has_whole = false;
+    for (const Access &a : p_.accesses) {
+      if (!is_contiguous(a)) continue;
+      if (!p_.sizes.divides(vec_, a.stmt->index - Index::dim(inner_))) return false;
+      any = true;
+      has_whole |= vector_bytes(a, kNone) == vector_bytes(a, a.stmt->buffer);
+    }
+    return has_whole || !any;
   }
 
   /// Largest power of two that divides the inner extent, up to the vector.
   int dividing_vector() const {
-    std::int64_t n = divisor(p_.domain.dims[inner_].extent);
-    int v = vec_;
-    while (n % v != 0) v /= 2;
-    return v;
+    return p_.sizes.dividing_power(p_.domain.dims[inner_].extent, vec_);
   }
 
   std::vector<DimId> with_inner_last(std::vector<DimId> dims) const {
@@ -94,9 +113,12 @@ class MappingQueries {
   }
 
   Axis axis(std::vector<DimId> dims, std::vector<Digit> digits) const {
-    // A loop stays even where one iteration suffices: the body names it.
-    std::erase_if(digits, [](const Digit &d) {
-      return d.kind != DigitKind::Loop && d.extent.is_constant(1);
+    // A loop stays even where one iteration suffices: the body names it. So do blocks, where other
+    // kernels of this body have several.
+    std::erase_if(digits, [this](const Digit &d) {
+      bool stays =
+          d.kind == DigitKind::Loop || (d.kind == DigitKind::Grid && p_.common_threads > 0);
+      return !stays && d.extent.is_constant(1);
     });
     if (digits.empty()) digits.push_back(digit(DigitKind::Reg, 1));
     return {std::move(dims), std::move(digits), {}};
@@ -115,27 +137,41 @@ class MappingQueries {
     std::erase_if(layout.axes, [](const Axis &a) { return a.dims.empty(); });
   }
 
-  /// The contiguous access whose rows the vectors follow: a store, since loads may be unaligned;
-  /// the widest tensors first.
+  /// The contiguous access whose rows the vectors follow: the one with which most bytes are whole
+  /// vectors; none where that is so without.
   AlignTo alignment_frame() const {
-    for (StmtKind kind : {StmtKind::Store, StmtKind::Load}) {
-      bool has_rows = false;
-      for (const Access &a : p_.accesses) {
-        if (a.stmt->kind != kind || !spans_rows(a)) continue;
-        has_rows = true;
-        Index base = a.stmt->index - Index::dim(inner_);
-        if (divisor(base) % vec_ != 0) return {a.stmt->buffer, base};
-      }
-      if (has_rows) break;
+    AlignTo best;
+    int most = followed_bytes(kNone, 0);
+    for (const Access &a : p_.accesses) {
+      if (!is_contiguous(a) || a.stmt->index.uses(Atom::Kind::Value) ||
+          a.dims.size() != p_.domain.dims.size())
+        continue;
+      Index base = a.stmt->index - Index::dim(inner_);
+      bool is_whole = vector_bytes(a, kNone) == vector_bytes(a, a.stmt->buffer);
+      if (is_whole && p_.sizes.divides(vec_, base)) continue;
+      int bytes = followed_bytes(a.stmt->buffer, base);
+      if (bytes > most) best = {a.stmt->buffer, base};
+      most = std::max(most, bytes);
     }
-    return {};
+    return best;
   }
 
-  bool spans_rows(const Access &a) const {
-    auto factor = a.stmt->index.coefficient_of(inner_);
-    return factor && factor->is_constant(1) && !a.stmt->index.uses(Atom::Kind::Value) &&
-           a.dims.size() == p_.domain.dims.size();
+  /// Bytes in whole vectors; those of loads weigh less, since loads may be unaligned.
+  int followed_bytes(BufferId frame, const Index &base) const {
+    constexpr int kStoreWeight = 4;
+    int bytes = 0;
+    for (const Access &a : p_.accesses) {
+      if (!is_contiguous(a)) continue;
+      Index rest = a.stmt->index - Index::dim(inner_) - base;
+      bool follows = frame == kNone ? p_.sizes.divides(vec_, rest) : rest.is_constant(0);
+      if (follows)
+        bytes += vector_bytes(a, frame) * (a.stmt->kind == StmtKind::Store ? kStoreWeight : 1);
+    }
+    return bytes;
   }
 };
+
+/// Registers that a thread of the mapping takes, where offsets advance along `inner`.
+std::int64_t registers_wanted(const MappingProblem &problem, const Mapping &mapping, DimId inner);
 
 }  // namespace fuse

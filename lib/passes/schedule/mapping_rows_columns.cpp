@@ -43,7 +43,7 @@ class RowsAndColumns : MappingQueries {
   std::vector<DimId> rows_, columns_, kept_;
   std::int64_t lanes_ = 1, regs_ = 1, down_ = 1, members_ = 1, groups_ = 1;
 
-  std::int64_t row() const { return expected_at_least_1(extent(rows_)); }
+  std::int64_t row() const { return row_length(extent(rows_)); }
 
   /// A thread has the same columns of every row, so vectors start where rows do.
   void choose_vector() {

@@ -5,6 +5,7 @@
 #include "passes/plan_graph.h"
 #include "passes/schedule/choose_fills.h"
 #include "passes/schedule/kernel_builder.h"
+#include "passes/schedule/pack.h"
 #include "passes/tolerance.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ class Scheduler {
         target_(target),
         options_(options),
         approximable_(approximable(graph)) {
-    options_.sizes = expected_sizes(graph, plan.sizes.empty() ? options.sizes : plan.sizes);
+    options_.sizes = expected_sizes(graph.symbols, plan.sizes.empty() ? options.sizes : plan.sizes);
   }
 
   Program run() {
@@ -38,6 +39,9 @@ class Scheduler {
       else
         add_kernel(plan_.kernels[step.kernel]);
     }
+    pack_instances(program_, target_, options_, [this](std::size_t kernel, int common_threads) {
+      return build(program_.plan.kernels[kernel], common_threads).kernel;
+    });
     return std::move(program_);
   }
 
@@ -76,6 +80,11 @@ class Scheduler {
     }
   }
 
+  ArgumentClass class_of(const Binding &place) const {
+    const auto &classes = place.kind == Binding::Kind::Input ? options_.inputs : options_.outputs;
+    return class_of(classes, place.index, argument(place).dtype);
+  }
+
   const Argument &argument(const Binding &place) const {
     return place.kind == Binding::Kind::Input ? program_.inputs[place.index]
                                               : program_.outputs[place.index];
@@ -85,8 +94,9 @@ class Scheduler {
     if (place.kind == Binding::Kind::Workspace)
       return {"t" + std::to_string(id), g_.shape(id), false, false, 256};
     const Argument &a = argument(place);
+    ArgumentClass c = class_of(place);
     int alignment = a.alignment ? a.alignment : static_cast<int>(size_of(a.dtype));
-    return {a.name, a.shape, a.strided, a.is_scalar, alignment};
+    return {a.name, a.shape, a.strided, a.is_scalar, alignment, c.has_rows, c.shifted};
   }
 
   Binding add_workspace(const Index &bytes, bool counter = false) {
@@ -149,14 +159,19 @@ class Scheduler {
                        [&](NodeId id) { return num_elements(g_.shape(id)) == Dim(0); });
   }
 
+  BuiltKernel build(const PlannedKernel &planned, int common_threads = 0) {
+    BuiltKernel built = build_kernel(g_, planned, memory_of(planned), target_, options_,
+                                     approximable_, common_threads);
+    choose_fills(built.kernel);
+    return built;
+  }
+
   void add_kernel(const PlannedKernel &planned) {
     if (is_empty(planned)) {
       for (NodeId id : planned.stores) written_places(id);
       return;
     }
-    BuiltKernel built =
-        build_kernel(g_, planned, memory_of(planned), target_, options_, approximable_);
-    choose_fills(built.kernel);
+    BuiltKernel built = build(planned);
     program_.plan.steps.push_back({false, program_.plan.kernels.size(), kNoNode});
     program_.plan.kernels.push_back(planned);
     Step step;
@@ -164,7 +179,22 @@ class Scheduler {
     for (const KernelArgument &a : built.arguments) step.bindings.push_back(bind(a));
     program_.kernels.push_back(std::move(built.kernel));
     program_.steps.push_back(std::move(step));
-    program_.limits.insert(program_.limits.end(), built.limits.begin(), built.limits.end());
+    for (const Limit &limit : built.limits) add_limit(limit);
+    for (const SizeRange &range : built.ranges) add_range(range);
+  }
+
+  void add_limit(const Limit &limit) {
+    auto is_known = [&](const Limit &l) { return l.value == limit.value && l.max <= limit.max; };
+    if (std::none_of(program_.limits.begin(), program_.limits.end(), is_known))
+      program_.limits.push_back(limit);
+  }
+
+  void add_range(const SizeRange &range) {
+    auto is_known = [&](const SizeRange &r) {
+      return r.value == range.value && r.min == range.min && r.max == range.max;
+    };
+    if (std::none_of(program_.ranges.begin(), program_.ranges.end(), is_known))
+      program_.ranges.push_back(range);
   }
 
   std::vector<NodeId> results_of(NodeId id) const {

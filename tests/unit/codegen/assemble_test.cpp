@@ -7,6 +7,7 @@
 #include "passes/passes.h"
 #include "property/random_graph.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -169,7 +170,8 @@ class Module {
     for (Kernel &kernel : lower(graph, target_, options).kernels) add(std::move(kernel), prefix);
   }
 
-  void assemble() const {
+  /// What the assembler says.
+  std::string assemble() const {
     std::vector<const Kernel *> pointers;
     for (const Kernel &kernel : kernels_) pointers.push_back(&kernel);
     std::string ptx = emit_ptx(pointers, target_);
@@ -181,6 +183,7 @@ class Module {
     std::printf("%s: %zu kernels, worst spill %ld bytes%s\n", device_of(ptx).c_str(),
                 kernels_.size(), spill.bytes, (spill.bytes ? " in " + spill.kernel : "").c_str());
     EXPECT_LE(spill.bytes, kMaxSpill) << spill.kernel;
+    return result.text;
   }
 
  private:
@@ -200,6 +203,24 @@ TEST_P(Assemble, KernelsByHand) {
   for (const fs::path &path : files_of("tests/kernels", ".kernel"))
     module_.add(parse_kernel(read(path), path.string()), path.stem());
   module_.assemble();
+}
+
+/// A copy of the table would lie in local memory.
+TEST_P(Assemble, TablesOfInstancesStayInParameters) {
+  for (const char *name : {"adam_many", "row_sums_many", "scaled_sums_many"})
+    module_.add(parse_kernel(read(fs::path(FUSE_SOURCE_DIR) / "tests/kernels" /
+                                  (std::string(name) + ".kernel"))),
+                name);
+  Graph sums("sums");
+  for (std::int64_t rows = 1; rows < 600; ++rows) {
+    std::string number = std::to_string(rows);
+    Value x = sums.input("x" + number, bf16, {rows, 640});
+    sums.output("y" + number, cast(sum(cast(x, f32), {1}), bf16));
+  }
+  module_.add(sums, "sums");
+  std::string log = module_.assemble();
+  EXPECT_THAT(log, testing::HasSubstr("0 bytes stack frame"));
+  EXPECT_THAT(log, testing::Not(testing::ContainsRegex("[1-9][0-9]* bytes stack frame")));
 }
 
 TEST_P(Assemble, Programs) {

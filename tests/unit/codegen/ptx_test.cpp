@@ -53,6 +53,23 @@ std::string message_of(const std::string &ir, ErrorCode code) {
   return "no error";
 }
 
+TEST(Ptx, RefusesMoreParametersThanTheTargetTakes) {
+  fuse::Kernel kernel = fuse::parse_kernel(
+      "kernel @k(%x: f32[4] each) -> (%y: f32[4] each) threads 32 cluster 1 index 32 {\n"
+      "  instances 300\n}\n");
+  Target old = target_of(90, 80);
+  old.parameter_bytes = 4096;
+  try {
+    fuse::emit_ptx({&kernel}, old);
+    FAIL() << "no error";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+    EXPECT_STREQ(error.what(), "kernel k: 4800 bytes of parameters, and target test takes 4096");
+  }
+  old.parameter_bytes = 32764;
+  EXPECT_THAT(fuse::emit_ptx({&kernel}, old), HasSubstr(".param .align 8 .b8 k_param_0[4800]"));
+}
+
 TEST(Ptx, OneInstructionForEachOperation) {
   std::string ptx = ptx_from_llvm(
       unary("%r = call float @llvm.exp2.f32(float %x)", "declare float @llvm.exp2.f32(float)"),

@@ -22,7 +22,10 @@ constexpr std::string_view kEverything =
   workspace B*4
   workspace 4 counter
   limit B*x.stride0 <= 2147483647 "offsets of \"x\"\\\n\tin 32 bits"
-  kernel @k0(%x: f32[B, 3], %s: f32[] scalar) -> (%y: f32[B]) workspace (%w: f32[B] coherent, %c: u32[1] coherent) threads 128 cluster 1 index 32 {
+  limit -B + 8 <= 0 "too few"
+  class 1 <= B % 8 <= 7
+  class 0 <= B*N <= 9223372036854775807
+  kernel @k0(%x: f32[B, 3], %s: f32[] scalar) -> (%y: f32[B]) workspace (%w: f32[B] coherent, %c: u32[1] coherent) threads 128 cluster 1 index 32 divisors (B 8) {
     dims i: B
     layout L: i = grid (B + 127) / 128 . thread 128
     in L {
@@ -35,8 +38,12 @@ constexpr std::string_view kEverything =
   }
   kernel @k1() -> () threads 32 cluster 1 index 32 {
   }
+  kernel @k2(%x: f32[n] each, %s: f32[] scalar) -> (%y: f32[n] each) threads 32 cluster 1 index 32 {
+    instances 2 n: B, 8
+  }
   launch 0 (input 0, input 1, output 0, workspace 0, workspace 1)
   launch 1 ()
+  launch 2 ((input 0, output 0), input 1, (output 0, workspace 0))
   call "mm" (input 0: f32[B, 3], workspace 0: f32[B]) -> (output 0: f32[B, N])
   call "nothing" () -> ()
   planned "k0" 2.5e-06 "hbm" 4096.0 ("hbm" 2.5, "mufu" 0.5)
@@ -67,11 +74,13 @@ TEST(ProgramText, ReadsWhatRunsAndWhatReportsShow) {
   EXPECT_TRUE(p.workspace[1].counter);
   EXPECT_EQ(p.limits[0].max, INT32_MAX);
   EXPECT_EQ(p.limits[0].why, "offsets of \"x\"\\\n\tin 32 bits");
-  ASSERT_EQ(p.steps.size(), 4u);
+  ASSERT_EQ(p.steps.size(), 5u);
   EXPECT_EQ(p.steps[0].bindings[3].kind, Binding::Kind::Workspace);
   EXPECT_EQ(p.steps[0].bindings[4].index, 1u);
-  EXPECT_EQ(p.steps[2].num_operands, 2u);
-  EXPECT_EQ(to_string(p.steps[2].shapes[2]), "[B, N]");
+  EXPECT_EQ(p.steps[2].bindings[1].kind, Binding::Kind::Output);
+  EXPECT_EQ(p.steps[2].bindings[2].index, 1u);
+  EXPECT_EQ(p.steps[3].num_operands, 2u);
+  EXPECT_EQ(to_string(p.steps[3].shapes[2]), "[B, N]");
   EXPECT_EQ(p.plan.kernels[0].seconds, 2.5e-6);
   EXPECT_EQ(p.plan.kernels[0].bound, "hbm");
   EXPECT_EQ(p.plan.kernels[0].bytes, 4096);

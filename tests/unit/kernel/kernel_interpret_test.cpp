@@ -183,6 +183,16 @@ TEST(KernelInterpret, ReductionsOverLoopsAndClusters) {
   EXPECT_EQ(r.y[3], 49 * 25 + 49);
 }
 
+TEST(KernelInterpret, BlocksOfAReductionStoreTheirParts) {
+  Launch r;
+  EXPECT_EQ(r.run("dims i: 64, g: 2\nlayout L: i = grid 2 . thread 32; g = grid 2\nin L {\n"
+                  "%a = load %x[i]\n%s = reduce sum(%a) over i\nstore %p[g], %s\n}\n"),
+            "");
+  EXPECT_EQ(r.p[0], 31 * 16);
+  EXPECT_EQ(r.p[1], 31 * 16 + 32 * 32);
+  EXPECT_EQ(r.stats[1].element_accesses, 2);
+}
+
 TEST(KernelInterpret, LoopWithoutIterationsGivesTheIdentity) {
   Launch r;
   r.y[0] = 7;
@@ -212,6 +222,39 @@ TEST(KernelInterpret, RefusesALaunchThatDoesNotFit) {
   EXPECT_THROW(interpret(k, {{{x, 2, 0}}, {}, 0}), Error);
   EXPECT_THROW(interpret(k, {{{x, 2, 0}}, {{"N", 3}}, 0}), Error);
   EXPECT_NO_THROW(interpret(k, {{{x, 2, 0}}, {{"N", 2}}, 0}));
+}
+
+TEST(KernelInterpret, InstancesHaveMemoryAndSizesOfTheirOwn) {
+  Kernel k = parse_kernel(
+      "kernel @k(%x: f32[n] each, %s: f32[1]) -> (%y: f32[n] each) threads 32 cluster 1 index 32 "
+      "{\n"
+      "  instances 3 n: 2, 0, N\n  dims i: n\n  layout L: i = grid ceil(n / 32) . thread 32\n"
+      "  in L {\n    %a = load %x[i]\n    %b = load %s[0]\n    %c = mul %a, %b\n"
+      "    store %y[i], %c\n  }\n}\n");
+  float x0[2] = {1, 2}, x2[40] = {}, s[1] = {3}, y0[2] = {}, y2[40] = {};
+  x2[39] = 5;
+  auto run = [&](std::int64_t n, std::uint64_t seed) {
+    return interpret(k, {{{x0, 2, 0},
+                          {nullptr, 0, 0},
+                          {x2, 40, 0},
+                          {s, 1, 0},
+                          {y0, 2, 0},
+                          {nullptr, 0, 0},
+                          {y2, 40, 0}},
+                         {{"N", n}},
+                         seed});
+  };
+  EXPECT_EQ(run(40, 0)[0].element_accesses, 42);
+  EXPECT_EQ(run(40, 5)[0].element_accesses, 42);
+  EXPECT_EQ(y0[1], 6);
+  EXPECT_EQ(y2[39], 15);
+  try {
+    run(41, 0);
+    FAIL() << "memory that is too small";
+  } catch (const Error &e) {
+    EXPECT_STREQ(e.what(), "instance 2: kernel k: %x needs 41 elements, 40 are given");
+  }
+  EXPECT_THROW(interpret(k, {{{x0, 2, 0}, {s, 1, 0}, {y0, 2, 0}}, {{"N", 1}}, 0}), Error);
 }
 
 }  // namespace

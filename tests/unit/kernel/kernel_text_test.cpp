@@ -1,6 +1,6 @@
 // Kernel text: print and parse are inverse for every statement kind, malformed text is refused
 // with its place, and no text crashes the parser.
-#include "ir/kernel.h"
+#include "ir/instances.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,22 @@
 namespace fuse {
 namespace {
 
+// A table of instances, in canonical form.
+constexpr std::string_view kInstances =
+    R"(kernel @many(%x: f32[n, m*4] align 16 each, %w: f32[B], %s: f32[] scalar each) -> (%y: f32[n] each) workspace (%p: f32[n] coherent each) threads 32 cluster 1 index 64 {
+  instances 3 n: 4, 0, B*2 + 1; m: 1, 7, B
+  dims i: n
+  layout L: i = grid (n + 31) / 32 . thread 32
+  in L {
+    %a = load %x[i*m]
+    store %y[i], %a
+  }
+}
+)";
+
 // Every kind of statement, digit and attribute once, in canonical form.
 constexpr std::string_view kEverything =
-    R"(kernel @all(%x: bf16[B, 4097] align 2, %w: f32[N + 1, 3] align 16, %lr: f32[] scalar, %idx: i64[B]) -> (%y: bf16[B, 4097], %z: f32[B*4096]) workspace (%p: f32[64, 4096] coherent, %ctr: u32[1] coherent) threads 128 cluster 2 index 64 {
+    R"(kernel @all(%x: bf16[B, 4097] align 2, %w: f32[N + 1, 3] align 16, %lr: f32[] scalar, %idx: i64[B]) -> (%y: bf16[B, 4097], %z: f32[B*4096]) workspace (%p: f32[64, 4096] coherent, %ctr: u32[1] coherent) threads 128 cluster 2 index 64 divisors (B 8, N 2) minima (N 7) {
   dims i: B, r: 4097, n: N, q: 64
   layout L: i = loop:k (B + 15) / 16 . grid 16; r = reg 5 . thread 128 . vec 8 align %x[i*4097]
   layout M: (i, n) = grid B*N; q = cta 2 . thread 8@4 . reg 1 . vec 4

@@ -24,6 +24,23 @@ TEST(SimplifyJoin, Concat) {
             "concat{0}(x, y)");
 }
 
+TEST(SimplifyJoin, ConcatOfConcatsIsOne) {
+  EXPECT_EQ(simplified([](auto &, Value x, Value y) {
+              return concat({x, concat({concat({y, x}, 1), y}, 1)}, 1);
+            }),
+            "concat{1}(x, y, x, y)");
+  EXPECT_EQ(simplified([](auto &, Value x, Value y) {
+              return concat({x, reshape(concat({y, y}, 0), {4, 12})}, 1);
+            }),
+            "concat{1}(x, reshape[4, 12](concat{0}(y, y)))");
+  EXPECT_EQ(simplified([](auto &g, Value x, Value y) {
+              Value inner = concat({x, y}, 1);
+              g.output("inner", inner);
+              return concat({inner, x}, 1);
+            }),
+            "concat{1}(x, y); concat{1}(concat{1}(x, y), x)");
+}
+
 TEST(SimplifyJoin, ConcatWithConstantsIsAPad) {
   auto fill = [](Graph &g, double value, Dim n) { return g.constant(value, f32, {4, n}); };
   EXPECT_EQ(simplified([&](Graph &g, Value x, Value) {
@@ -100,7 +117,7 @@ TEST(SimplifyJoin, SumOfManyPads) {
   EXPECT_EQ(simplified([&](auto &, Value x, Value y) {
               return part(x, 0) + part(y, 4) + part(exp(x), 8);
             }),
-            "add(concat{0}(concat{0}(x, y), exp(x)), 0)");
+            "add(concat{0}(x, y, exp(x)), 0)");
 }
 
 TEST(SimplifyJoin, OtherSumsOfPadsStay) {

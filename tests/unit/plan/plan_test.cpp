@@ -331,4 +331,28 @@ TEST(PlanVerify, RejectsBrokenPlans) {
   EXPECT_THROW(verify(never, g), Error);
 }
 
+/// Steps of a scan, each joined to a function of those before it: what a step needs is read under
+/// the guards of all later steps.
+Graph nested_steps(int steps) {
+  Graph g;
+  Value step = g.input("x", f32, {4, 1024}), joined = step;
+  for (int i = 0; i < steps; ++i) {
+    step = step * g.input("a" + std::to_string(i), f32, {4, 1024});
+    joined = exp(concat({joined, step}, 0));
+  }
+  g.output("y", joined);
+  return g;
+}
+
+TEST(Plan, StatementsUnderGuardsAreCounted) {
+  Graph g = nested_steps(64);
+  LowerOptions options;
+  Plan p = make_plan(g);
+  Program program = schedule(g, p, Target::named("h200"), options);
+  for (std::size_t k = 0; k < program.kernels.size(); ++k) {
+    EXPECT_LE(static_cast<double>(num_statements(program.kernels[k])), p.kernels[k].statements);
+    EXPECT_LE(num_unrolled(program.kernels[k]), 4096);
+  }
+}
+
 }  // namespace

@@ -1,0 +1,81 @@
+// Registers of a thread, from what it holds: for the blocks that an SM is to hold.
+#include "passes/schedule/mapping_queries.h"
+
+namespace fuse {
+
+namespace {
+
+constexpr int kResidentRegisters = 24;  // likewise, of a thread that holds a part of a row
+constexpr int kUnpackRegisters = 8;     // more where it holds packed elements
+constexpr int kRegistersPerRow = 16;    // of an operand along the row, weights for one
+constexpr int kLoopRegisters = 36;      // of a thread in a loop: the values in work too
+constexpr int kRegistersPerSlot = 2;    // of a position that needs divisions
+constexpr int kLeastWithEdges = 48;
+
+class Registers : MappingQueries {
+ public:
+  Registers(const MappingProblem &problem, const Mapping &mapping, DimId inner)
+      : MappingQueries(problem), m_(mapping), folded_(p_.domain.with_role(DimRole::Row)) {
+    inner_ = inner;
+  }
+
+  /// A resident thread holds its elements across barriers; a loop holds them as they came, packed,
+  /// and the states of its reductions.
+  std::int64_t wanted() const {
+    std::int64_t elements = 1, states = 1, addresses = 0, bytes = 0, rows = 0;
+    for (const Axis &a : m_.layout.axes)
+      for (const Digit &d : a.digits) {
+        if (d.kind != DigitKind::Reg && d.kind != DigitKind::Vec) continue;
+        std::int64_t extent = *d.extent.constant();
+        elements *= extent;
+        if (!p_.domain.is_folded(a.dims[0])) states *= extent;
+        // In a loop, dims that are not walked as one have positions of their own in each slot.
+        bool has_positions = a.dims.size() > 1 && m_.form != Form::Resident;
+        if (has_positions && d.kind == DigitKind::Reg) addresses += kRegistersPerSlot * extent;
+      }
+    for (const Access &a : p_.accesses) {
+      if (a.stmt->kind != StmtKind::Load) continue;
+      bool is_full = spans_slots(a);
+      bytes += is_full ? static_cast<std::int64_t>(size_of(a.dtype)) : 0;
+      rows += !is_full && std::find(a.dims.begin(), a.dims.end(), inner_) != a.dims.end();
+    }
+    // Elements at edges come one by one.
+    bool has_edges = std::any_of(m_.layout.axes.begin(), m_.layout.axes.end(),
+                                 [](const Axis &a) { return a.align.buffer != kNone; });
+    std::int64_t held =
+        m_.form == Form::Resident
+            ? ceil_div(elements * bytes_held(has_edges), 4) + kResidentRegisters +
+                  (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) +
+                  kRegistersPerRow * rows
+            : ceil_div(elements * bytes + states * p_.reductions.state_bytes, 4) + kLoopRegisters;
+    return std::max<std::int64_t>(held + addresses, has_edges ? kLeastWithEdges : 0);
+  }
+
+  /// Loads at edges stand in branches, so that all of a row are in flight before one is used.
+  std::int64_t bytes_held(bool has_edges) const {
+    const ReductionUse &use = p_.reductions;
+    return has_edges ? std::max(use.held_bytes, use.arriving_bytes) : use.held_bytes;
+  }
+
+  /// Whether a thread holds several elements of the access along every axis that it has slots on.
+  bool spans_slots(const Access &access) const {
+    if (access.dims.size() == p_.domain.dims.size()) return true;
+    auto has = [&](DimId d) {
+      return std::find(access.dims.begin(), access.dims.end(), d) != access.dims.end();
+    };
+    return !p_.domain.is_folded(inner_) && has(inner_) &&
+           std::any_of(folded_.begin(), folded_.end(), has);
+  }
+
+ private:
+  const Mapping &m_;
+  std::vector<DimId> folded_;
+};
+
+}  // namespace
+
+std::int64_t registers_wanted(const MappingProblem &problem, const Mapping &mapping, DimId inner) {
+  return Registers(problem, mapping, inner).wanted();
+}
+
+}  // namespace fuse

@@ -1,0 +1,48 @@
+// Classes of sizes: what programs are laid out for. Every answer of SizeQuestions depends on the
+// class alone, so one program serves all sizes of it.
+#include "passes/passes.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace fuse {
+
+namespace {
+
+constexpr std::int64_t kMaxDivisor = 16;  // elements of a vector
+constexpr std::int64_t kDefaultSize = 4096;
+
+// The layouts of rows are powers of two of threads, with few elements each: steps of 2 do up to a
+// warp or two, and a row beyond leaves a third of its slots empty at most.
+constexpr std::int64_t kTiers[] = {16,    64,    128,   256,   512,   1024,  1536,
+                                   2048,  3072,  4096,  6144,  8192,  12288, 16384,
+                                   24576, 32768, 49152, 65536, 98304, 131072};
+constexpr std::int64_t kBeyond = 2 * 131072;
+
+}  // namespace
+
+Bindings divisors_of(const Bindings &sizes) {
+  Bindings divisors;
+  for (const auto &[name, size] : sizes) divisors[name] = std::gcd(size, kMaxDivisor);
+  return divisors;
+}
+
+Bindings expected_sizes(const std::vector<Symbol> &symbols, const Bindings &given) {
+  Bindings sizes = given;
+  for (const Symbol &s : symbols) {
+    std::int64_t size = std::clamp(kDefaultSize, s.bounds.min, s.bounds.max);
+    size = std::max(s.bounds.min, size / s.bounds.divisor * s.bounds.divisor);
+    sizes.emplace(s.name, size);
+  }
+  return sizes;
+}
+
+Tier tier_of(std::int64_t length) {
+  const auto *tier = std::lower_bound(std::begin(kTiers), std::end(kTiers), length);
+  std::int64_t min = tier == std::begin(kTiers) ? 0 : tier[-1] + 1;
+  return {min, tier == std::end(kTiers) ? INT64_MAX : *tier};
+}
+
+std::int64_t representative(std::int64_t length) { return std::min(tier_of(length).max, kBeyond); }
+
+}  // namespace fuse
