@@ -39,8 +39,8 @@ class MappingQueries {
 
   /// Value of an extent, symbols at their expected sizes.
   std::int64_t expected(const Index &index) const {
-    return evaluate(index,
-                    [&](const Atom &a) -> std::int64_t { return p_.options.sizes.at(a.symbol); });
+    return evaluate_saturating(
+        index, [&](const Atom &a) -> std::int64_t { return p_.options.sizes.at(a.symbol); });
   }
 
   /// The length of a row that a layout holds, behind a head: of a tier, where sizes are not known.
