@@ -156,6 +156,8 @@ class MappingQueries {
     return best;
   }
 
+  bool needs_frame() const { return !starts_are_aligned() && alignment_frame().buffer != kNone; }
+
   /// Bytes in whole vectors; those of loads weigh less, since loads may be unaligned.
   int followed_bytes(BufferId frame, const Index &base) const {
     constexpr int kStoreWeight = 4;
