@@ -284,6 +284,19 @@ struct WrappingArithmetic {
   }
 };
 
+struct SaturatingArithmetic {
+  static std::int64_t add(std::int64_t a, std::int64_t b) {
+    std::int64_t sum = 0;
+    if (!__builtin_add_overflow(a, b, &sum)) return sum;
+    return b < 0 ? INT64_MIN : INT64_MAX;
+  }
+  static std::int64_t mul(std::int64_t a, std::int64_t b) {
+    std::int64_t product = 0;
+    if (!__builtin_mul_overflow(a, b, &product)) return product;
+    return (a < 0) != (b < 0) ? INT64_MIN : INT64_MAX;
+  }
+};
+
 template <class Arithmetic>
 std::int64_t evaluate_with(const Arithmetic &arithmetic, const Index &index, const LeafValue &leaf);
 
@@ -349,6 +362,11 @@ std::string term_to_string(const Index::Term &term,
 
 std::int64_t evaluate(const Index &index, const std::function<std::int64_t(const Atom &)> &leaf) {
   return evaluate_with(kExact, index, leaf);
+}
+
+std::int64_t evaluate_saturating(const Index &index,
+                                 const std::function<std::int64_t(const Atom &)> &leaf) {
+  return evaluate_with(SaturatingArithmetic(), index, leaf);
 }
 
 std::int64_t evaluate_wrapping(const Index &index,

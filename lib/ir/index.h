@@ -117,6 +117,10 @@ Index substitute(const Index &index, const std::function<std::optional<Index>(co
 /// Value of an index; the callback gives dims, symbols and values.
 std::int64_t evaluate(const Index &index, const std::function<std::int64_t(const Atom &)> &leaf);
 
+/// The same, but what exceeds 63 bits is the largest number: for estimates.
+std::int64_t evaluate_saturating(const Index &index,
+                                 const std::function<std::int64_t(const Atom &)> &leaf);
+
 /// The same modulo 2^64, as machines compute it. Values that a kernel loads may be any number.
 std::int64_t evaluate_wrapping(const Index &index,
                                const std::function<std::int64_t(const Atom &)> &leaf);

@@ -24,7 +24,7 @@ double ulp_of(DType type, double value) {
   if (type == DType::F32) digits = 24, least = -149;
   if (type == DType::F16) digits = 11, least = -24;
   if (type == DType::BF16) digits = 8, least = -133;
-  if (value == 0) return std::ldexp(1.0, least);
+  if (value == 0 || !std::isfinite(value)) return std::ldexp(1.0, least);
   return std::ldexp(1.0, std::max(std::ilogb(value) - digits + 1, least));
 }
 

@@ -37,6 +37,7 @@ class Assembler {
     add_tensors();
     reductions_ = analyze_reductions(g_, planned_);
     match_terms();
+    reductions_.use.exchanges = reductions_.use.levels - (with_terms_.empty() ? 0 : 1);
     std::vector<Stmt> body;
     draft(body);
     domain_ = merge_dims(domain_, body);

@@ -1,8 +1,9 @@
 // Layouts from extents, contiguity and what the target's SMs hold.
 //
 // Measured on the H200 (bench/results): one 16-byte access a thread and 256 threads a block stream
-// best; a row in registers is best at 16 elements a thread up to 1,024 columns, 32 up to 4,096 and
-// 64 beyond, with the fewest threads that hold it.
+// best; a row in registers is best at 16 elements a thread up to 1,024 columns, and up to 4,096
+// where its threads meet once, at 32 where they meet more often, and at 64 beyond, with the fewest
+// threads that hold it.
 #include "passes/schedule/mapping_queries.h"
 #include "passes/schedule/tiles.h"
 
@@ -76,7 +77,7 @@ class Chooser : MappingQueries {
     if (!one_dim && dividing_vector() < vec_ && is_long_row(p_.domain.dims[inner_].extent))
       return map_flat_rows(dims);
     if (!one_dim) vec_ = std::min(vec_, dividing_vector());
-    bool follows = one_dim && alignment_frame().buffer != kNone;
+    bool follows = one_dim && needs_frame();
     Index total = extent(dims) + (follows ? vec_ - 1 : 0);  // with a head that starts early
     m_.threads = block_threads(expected(total));
     std::int64_t block = m_.threads * vec_;
@@ -119,7 +120,7 @@ class Chooser : MappingQueries {
   void map_rows() {
     if (folded_.size() > 1) vec_ = std::min(vec_, dividing_vector());
     Index row = extent(folded_);
-    bool aligned = starts_are_aligned();
+    bool aligned = !needs_frame();
     if (!aligned && !is_long_row(row)) vec_ = 1;
     bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
     std::int64_t rows = expected(extent(kept_));
@@ -161,7 +162,8 @@ class Chooser : MappingQueries {
   }
 
   int elements_per_thread(std::int64_t n) const {
-    std::int64_t elements = n <= 1024 ? 16 : n <= 4096 ? 32 : max_elements();
+    std::int64_t medium = p_.reductions.exchanges > 1 ? 32 : 16;
+    std::int64_t elements = n <= 1024 ? 16 : n <= 4096 ? medium : max_elements();
     return static_cast<int>(std::min<std::int64_t>(elements, max_elements()));
   }
 
@@ -222,7 +224,7 @@ class Chooser : MappingQueries {
   }
 
   void map_split_rows(const Index &row) {
-    bool aligned = starts_are_aligned();
+    bool aligned = !needs_frame();
     Index span = aligned ? row : row + vec_ - 1;
     std::int64_t rows = expected_at_least_1(extent(kept_)), threads = kFlatThreads;
     std::int64_t unrolled = unroll_split_rows(rows, expected_at_least_1(row), threads * vec_);
@@ -244,7 +246,7 @@ class Chooser : MappingQueries {
 
   void map_columns() {
     vec_ = std::min(vec_, dividing_vector());
-    if (!starts_are_aligned()) vec_ = 1;
+    if (needs_frame()) vec_ = 1;
     Index columns = p_.domain.dims[inner_].extent;
     bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
     std::int64_t n = keeps ? row_length(extent(folded_)) : expected_at_least_1(extent(folded_));

@@ -11,6 +11,7 @@ namespace fuse {
 /// Reductions of a kernel relative to its stores.
 struct ReductionUse {
   int levels = 0;            // chains of reductions: a reduction of what another one feeds has 2
+  int exchanges = 0;         // times that threads of a row meet for them
   bool re_expanded = false;  // a stored value that depends on them runs along the rows
   int state_bytes = 0;       // of all of them, for one result
   int held_bytes = 0;        // of each element, across a barrier

@@ -39,8 +39,8 @@ class MappingQueries {
 
   /// Value of an extent, symbols at their expected sizes.
   std::int64_t expected(const Index &index) const {
-    return evaluate(index,
-                    [&](const Atom &a) -> std::int64_t { return p_.options.sizes.at(a.symbol); });
+    return evaluate_saturating(
+        index, [&](const Atom &a) -> std::int64_t { return p_.options.sizes.at(a.symbol); });
   }
 
   /// The length of a row that a layout holds, behind a head: of a tier, where sizes are not known.
@@ -155,6 +155,8 @@ class MappingQueries {
     }
     return best;
   }
+
+  bool needs_frame() const { return !starts_are_aligned() && alignment_frame().buffer != kNone; }
 
   /// Bytes in whole vectors; those of loads weigh less, since loads may be unaligned.
   int followed_bytes(BufferId frame, const Index &base) const {
