@@ -164,10 +164,10 @@ TEST(SizeClasses, VectorsFollowWhatIsShiftedAlike) {
     EXPECT_NE(text.find("align %x"), std::string::npos) << text;
     EXPECT_NE(text.find("load.8 %x"), std::string::npos) << text;
     EXPECT_NE(text.find("store.8 %y"), std::string::npos) << text;
-    // One of two that differ.
+    // Of two that differ vectors follow the store, and the load is shifted.
     text = kernel_for(kSoftmax, length, misaligned);
-    EXPECT_NE(text.find("load.8 %x"), std::string::npos) << text;
-    EXPECT_NE(text.find("store %y"), std::string::npos) << text;
+    EXPECT_NE(text.find("load.8.unaligned %x"), std::string::npos) << text;
+    EXPECT_NE(text.find("store.8 %y"), std::string::npos) << text;
   }
 }
 
@@ -181,8 +181,8 @@ TEST(SizeClasses, PitchesOfStridedRowsGiveVectors) {
   EXPECT_NE(text.find("store.8 %y[d0*y.stride0 + d1]"), std::string::npos) << text;
   EXPECT_NE(text.find("divisors (x.stride0 8, y.stride0 8)"), std::string::npos) << text;
   text = kernel_for(kSoftmax, 4096, rows, pitch(4099));
-  EXPECT_NE(text.find("align %x[d0*x.stride0]"), std::string::npos) << text;
-  EXPECT_NE(text.find("load.8 %x"), std::string::npos) << text;
+  EXPECT_NE(text.find("align %y[d0*y.stride0]"), std::string::npos) << text;
+  EXPECT_NE(text.find("store.8 %y"), std::string::npos) << text;
   EXPECT_EQ(kernel_for(kSoftmax, 4096, strided).find("load.8"), std::string::npos);
 }
 
