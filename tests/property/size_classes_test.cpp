@@ -171,6 +171,18 @@ TEST(SizeClasses, VectorsFollowWhatIsShiftedAlike) {
   }
 }
 
+// Where a part of a concat begins, vectors that follow a shifted output do not.
+TEST(SizeClasses, PartsAreCutWhereVectorsOfTheFrameStart) {
+  const char *join =
+      "graph @join(%x: f32[512], %z: f32[3]) {\n"
+      "  %0 = concat %x, %z, %x axis=0\n"
+      "  return %0 as y\n}\n";
+  std::string text = kernel_for(join, 1, {false, 4});
+  EXPECT_NE(text.find("align %y"), std::string::npos) << text;
+  EXPECT_NE(text.find("store.4 %y"), std::string::npos) << text;
+  EXPECT_EQ(text.find("load.4"), std::string::npos) << text;
+}
+
 TEST(SizeClasses, PitchesOfStridedRowsGiveVectors) {
   ArgumentClass rows{true, 16, true}, strided{true, 16};
   auto pitch = [](std::int64_t elements) {
