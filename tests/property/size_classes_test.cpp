@@ -164,11 +164,23 @@ TEST(SizeClasses, VectorsFollowWhatIsShiftedAlike) {
     EXPECT_NE(text.find("align %x"), std::string::npos) << text;
     EXPECT_NE(text.find("load.8 %x"), std::string::npos) << text;
     EXPECT_NE(text.find("store.8 %y"), std::string::npos) << text;
-    // One of two that differ.
+    // Of two that differ vectors follow the store, and the load is shifted.
     text = kernel_for(kSoftmax, length, misaligned);
-    EXPECT_NE(text.find("load.8 %x"), std::string::npos) << text;
-    EXPECT_NE(text.find("store %y"), std::string::npos) << text;
+    EXPECT_NE(text.find("load.8.unaligned %x"), std::string::npos) << text;
+    EXPECT_NE(text.find("store.8 %y"), std::string::npos) << text;
   }
+}
+
+// Where a part of a concat begins, vectors that follow a shifted output do not.
+TEST(SizeClasses, PartsAreCutWhereVectorsOfTheFrameStart) {
+  const char *join =
+      "graph @join(%x: f32[512], %z: f32[3]) {\n"
+      "  %0 = concat %x, %z, %x axis=0\n"
+      "  return %0 as y\n}\n";
+  std::string text = kernel_for(join, 1, {false, 4});
+  EXPECT_NE(text.find("align %y"), std::string::npos) << text;
+  EXPECT_NE(text.find("store.4 %y"), std::string::npos) << text;
+  EXPECT_EQ(text.find("load.4"), std::string::npos) << text;
 }
 
 TEST(SizeClasses, PitchesOfStridedRowsGiveVectors) {
@@ -181,8 +193,8 @@ TEST(SizeClasses, PitchesOfStridedRowsGiveVectors) {
   EXPECT_NE(text.find("store.8 %y[d0*y.stride0 + d1]"), std::string::npos) << text;
   EXPECT_NE(text.find("divisors (x.stride0 8, y.stride0 8)"), std::string::npos) << text;
   text = kernel_for(kSoftmax, 4096, rows, pitch(4099));
-  EXPECT_NE(text.find("align %x[d0*x.stride0]"), std::string::npos) << text;
-  EXPECT_NE(text.find("load.8 %x"), std::string::npos) << text;
+  EXPECT_NE(text.find("align %y[d0*y.stride0]"), std::string::npos) << text;
+  EXPECT_NE(text.find("store.8 %y"), std::string::npos) << text;
   EXPECT_EQ(kernel_for(kSoftmax, 4096, strided).find("load.8"), std::string::npos);
 }
 

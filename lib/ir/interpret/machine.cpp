@@ -137,10 +137,8 @@ void Machine::locate(LayoutId layout, const ThreadId &id, std::span<const std::i
 bool Machine::at_origin(LayoutId layout, std::uint32_t axis, const ThreadId &id,
                         const std::vector<std::uint32_t> &axes) const {
   const Layout &text = kernel_.layouts[layout];
-  const std::vector<Digit> &digits = text.axes[axis].digits;
-  auto here = layouts_[layout][axis].digits.begin();  // innermost first
-  for (auto it = digits.rbegin(); it != digits.rend(); ++it) {
-    const Digit &d = *it;
+  auto here = layouts_[layout][axis].digits.begin();
+  for (const Digit &d : text.axes[axis].digits) {
     if (d.kind == DigitKind::Reg || d.kind == DigitKind::Vec) continue;
     if (digit_of(*here++, id) != 0 && !is_shared_digit(text, axes, d)) return false;
   }

@@ -66,10 +66,12 @@ Index part_of(const Domain &domain, const std::vector<DimId> &group, std::size_t
   return i == 0 ? rest : mod(rest, domain.dims[group[i]].extent, ranges);
 }
 
-/// Widest access at which the guard has one value: its conditions change only at multiples.
-int uniform_width(const GuardConditions &guards, ValueId guard, DimId along, int width,
-                  const Kernel &kernel, SizeQuestions &sizes) {
+/// Widest access at which the guard has one value: its conditions change only where vectors start,
+/// at multiples, or where the frame that they follow has them.
+int uniform_width(const GuardConditions &guards, ValueId guard, const Axis &axis, int width,
+                  const Kernel &kernel, SizeQuestions &sizes, const Phases &phases) {
   if (guard == kNone) return width;
+  DimId along = axis.dims.back();
   const std::vector<DimId> &dims = kernel.values[guard].dims;
   if (!std::binary_search(dims.begin(), dims.end(), along)) return width;
   auto conditions = guards.find(guard);
@@ -79,8 +81,10 @@ int uniform_width(const GuardConditions &guards, ValueId guard, DimId along, int
     if (!factor) return 1;
     if (factor->is_constant(0)) continue;
     Index rest = condition - *factor * Index::dim(along);
-    if (factor->is_constant(-1)) rest = rest + Index(1);
     if (!factor->is_constant(1) && !factor->is_constant(-1)) return 1;
+    rest = factor->is_constant(1) ? rest - axis.align.base : rest + Index(1) + axis.align.base;
+    if (axis.align.buffer != kNone)
+      width = std::min(width, phases.common_width(kernel, axis.align.buffer, kNone));
     width = sizes.dividing_power(rest, width);
   }
   return width;
@@ -104,7 +108,7 @@ int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardCon
   int width = std::min(vec, std::max(1, kMaxAccessBytes / size));
   // A vector does not leave the innermost dim of a flattened axis.
   if (axis.dims.size() > 1) width = sizes.dividing_power(kernel.dims[last].extent, width);
-  width = uniform_width(guards, s.guard, last, width, kernel, sizes);
+  width = uniform_width(guards, s.guard, axis, width, kernel, sizes, phases);
   BufferId frame = axis.align.buffer;
   int aligned = std::min(width, phases.common_width(kernel, s.buffer, frame));
   Index rest = s.index - Index::dim(last);

@@ -120,7 +120,7 @@ class Chooser : MappingQueries {
   void map_rows() {
     if (folded_.size() > 1) vec_ = std::min(vec_, dividing_vector());
     Index row = extent(folded_);
-    bool aligned = !needs_frame();
+    bool aligned = folded_.size() > 1 || !needs_frame();
     if (!aligned && !is_long_row(row)) vec_ = 1;
     bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
     std::int64_t rows = expected(extent(kept_));
@@ -246,7 +246,7 @@ class Chooser : MappingQueries {
 
   void map_columns() {
     vec_ = std::min(vec_, dividing_vector());
-    if (needs_frame()) vec_ = 1;
+    if (!starts_are_aligned()) vec_ = 1;
     Index columns = p_.domain.dims[inner_].extent;
     bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
     std::int64_t n = keeps ? row_length(extent(folded_)) : expected_at_least_1(extent(folded_));

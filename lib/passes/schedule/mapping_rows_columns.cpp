@@ -53,8 +53,8 @@ class RowsAndColumns : MappingQueries {
       return;
     }
     vec_ = widest_useful_vector();
-    if (rows_.size() > 1 || needs_frame()) vec_ = std::min(vec_, dividing_vector());
-    if (needs_frame()) vec_ = 1;
+    if (rows_.size() > 1 || !starts_are_aligned()) vec_ = std::min(vec_, dividing_vector());
+    if (!starts_are_aligned()) vec_ = 1;
   }
 
   void choose_threads() {
