@@ -21,7 +21,8 @@ struct Access {
 
 /// What is known of where buffers stand relative to 16-byte boundaries.
 struct Phases {
-  std::set<BufferId> shifted;  // by the same number of elements, which the launch fixes
+  std::set<BufferId> shifted;   // by the same number of elements, which the launch fixes
+  std::set<BufferId> streamed;  // read along all dims: no element is read again
 
   /// Elements of `buffer` that a vector may have which starts where vectors of `frame` do; without
   /// a frame where element 0 of all buffers is. A power of two.

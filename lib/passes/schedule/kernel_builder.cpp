@@ -42,10 +42,12 @@ class Assembler {
     draft(body);
     domain_ = merge_dims(domain_, body);
     draft(body);
-    mapping_ = choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body),
-                               reductions_.use, target_, options_, sizes_, phases_,
-                               static_cast<std::int64_t>(body.size()), most_live(body),
-                               common_threads_});
+    std::vector<Access> accesses = collect_accesses(built_.kernel, body);
+    for (const Access &a : accesses)
+      if (a.dims.size() == domain_.dims.size()) phases_.streamed.insert(a.stmt->buffer);
+    mapping_ = choose_mapping({built_.kernel, domain_, accesses, reductions_.use, target_, options_,
+                               sizes_, phases_, static_cast<std::int64_t>(body.size()),
+                               most_live(body), common_threads_});
     assemble(body);
     return std::move(built_);
   }

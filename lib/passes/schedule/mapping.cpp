@@ -161,10 +161,17 @@ class Chooser : MappingQueries {
     return static_cast<int>(std::min<std::int64_t>(most, max_slots()));
   }
 
-  int elements_per_thread(std::int64_t n) const {
-    std::int64_t medium = p_.reductions.exchanges > 1 ? 32 : 16;
+  int elements_per_thread(std::int64_t n, bool has_head) const {
+    std::int64_t medium = p_.reductions.exchanges > 1 || has_head ? 32 : 16;
     std::int64_t elements = n <= 1024 ? 16 : n <= 4096 ? medium : max_elements();
     return static_cast<int>(std::min<std::int64_t>(elements, max_elements()));
+  }
+
+  /// A few elements more in each thread rather than twice the threads.
+  std::int64_t row_threads(std::int64_t span, std::int64_t wanted) const {
+    std::int64_t most = std::max(wanted, std::min<std::int64_t>(wanted * 5 / 4, max_elements()));
+    return std::min<std::int64_t>(pow2_at_least(ceil_div(span, most)),
+                                  p_.target.max_threads_per_block);
   }
 
   void map_resident_rows(const Index &row, bool aligned) {
@@ -172,10 +179,8 @@ class Chooser : MappingQueries {
     int head = aligned ? 0 : vec_ - 1;  // where vectors start early
     std::int64_t n = row_length(row, head), span = n + head;
     std::int64_t blocks = blocks_of_row(span);
-    std::int64_t wanted = std::max<std::int64_t>(elements_per_thread(n), vec_);
-    std::int64_t lanes = blocks > 1 ? cluster_threads(span)
-                                    : std::min<std::int64_t>(pow2_at_least(ceil_div(span, wanted)),
-                                                             p_.target.max_threads_per_block);
+    std::int64_t wanted = std::max<std::int64_t>(elements_per_thread(n, head > 0), vec_);
+    std::int64_t lanes = blocks > 1 ? cluster_threads(span) : row_threads(span, wanted);
     std::int64_t regs = ceil_div(span, blocks * lanes * vec_);
     m_.cluster = static_cast<int>(blocks);
     std::int64_t rows = std::max<std::int64_t>(1, kRowThreads / lanes);

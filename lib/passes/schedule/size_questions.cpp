@@ -97,8 +97,7 @@ std::vector<Limit> SizeQuestions::limits() const {
 }
 
 std::int64_t SizeQuestions::expected(const Index &extent) const {
-  return evaluate_saturating(extent,
-                             [&](const Atom &a) { return options_.sizes.at(a.symbol); });
+  return evaluate_saturating(extent, [&](const Atom &a) { return options_.sizes.at(a.symbol); });
 }
 
 std::int64_t SizeQuestions::tier(const Index &extent) {
