@@ -118,8 +118,7 @@ Lowered ExecutableImpl::lower_for(const VariantClass &arguments, const Bindings 
     const Limit *limit = broken_limit(lowered.program, sizes);
     const SizeRange *range = broken_range(lowered.program, sizes);
     if (!limit && !range) return lowered;
-    // Limits on offsets are the only ones of this height.
-    if (limit && limit->max >= kMaxNarrowPositions && options.narrow_offsets) {
+    if (limit && limit->kind == Limit::Kind::Offsets && options.narrow_offsets) {
       options.narrow_offsets = false;
       continue;
     }

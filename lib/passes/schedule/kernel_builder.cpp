@@ -42,10 +42,10 @@ class Assembler {
     draft(body);
     domain_ = merge_dims(domain_, body);
     draft(body);
-    mapping_ = choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body),
-                               reductions_.use, target_, options_, sizes_, phases_,
-                               static_cast<std::int64_t>(body.size()), most_live(body),
-                               common_threads_});
+    mapping_ =
+        choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body),
+                        reductions_.use, target_, options_, sizes_, phases_,
+                        static_cast<std::int64_t>(body.size()), most_live(body), common_threads_});
     assemble(body);
     return std::move(built_);
   }
@@ -283,7 +283,7 @@ class Assembler {
     auto require = [&](const Index &value, std::int64_t max) {
       std::optional<std::int64_t> constant = value.constant();
       narrow &= constant ? *constant <= max : options_.narrow_offsets;
-      if (!constant) limits.push_back({value, max, "offsets in 32 bits"});
+      if (!constant) limits.push_back({Limit::Kind::Offsets, value, max, "offsets in 32 bits"});
     };
     for (const Buffer &b : k.buffers) require(product(b.shape), INT32_MAX);
     for (const Layout &layout : k.layouts)

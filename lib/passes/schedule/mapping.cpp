@@ -186,8 +186,8 @@ class Chooser : MappingQueries {
     if (!aligned) align(columns);
     m_.layout.axes = {rows_axis(rows, lanes), columns};
     if (!row.constant())
-      m_.limits.push_back(
-          {row + head, blocks * lanes * regs * vec_, "a row in the registers of a block"});
+      m_.limits.push_back({Limit::Kind::Capacity, row + head, blocks * lanes * regs * vec_,
+                           "a row in the registers of a block"});
   }
 
   /// The kept dims: `rows` rows a block, at this stride of the thread index.
@@ -329,8 +329,8 @@ class Chooser : MappingQueries {
     m_.layout.axes.push_back(
         axis(folded_, {digit(DigitKind::Reg, regs), digit(DigitKind::Thread, down, lanes)}));
     if (!extent(folded_).constant())
-      m_.limits.push_back(
-          {extent(folded_), down * regs, "folded dims in the registers of a block"});
+      m_.limits.push_back({Limit::Kind::Capacity, extent(folded_), down * regs,
+                           "folded dims in the registers of a block"});
     return true;
   }
 

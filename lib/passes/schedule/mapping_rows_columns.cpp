@@ -76,8 +76,8 @@ class RowsAndColumns : MappingQueries {
     m_.resident = static_cast<int>(std::clamp<std::int64_t>(
         p_.target.registers_per_sm / (threads * registers), 1, kMaxResident));
     if (!extent(rows_).constant())
-      m_.limits.push_back(
-          {extent(rows_), lanes_ * regs_ * vec_, "a row in the registers of a block"});
+      m_.limits.push_back({Limit::Kind::Capacity, extent(rows_), lanes_ * regs_ * vec_,
+                           "a row in the registers of a block"});
   }
 
   void choose_parts() {

@@ -316,7 +316,8 @@ void Packer::limit_blocks(const Kernel &kernel) {
   for (int i = 0; i < kernel.instances; ++i) {
     Index blocks = at_instance(kernel, grid, i);
     if (!blocks.constant() && seen.insert(blocks).second)
-      p_.limits.push_back({blocks, INT32_MAX / kernel.instances, "the blocks of an instance"});
+      p_.limits.push_back(
+          {Limit::Kind::Blocks, blocks, INT32_MAX / kernel.instances, "the blocks of an instance"});
   }
 }
 

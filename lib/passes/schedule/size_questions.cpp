@@ -88,17 +88,16 @@ std::vector<Limit> SizeQuestions::limits() const {
   std::vector<Limit> limits;
   for (const auto &[symbol, divisor] : divisors_)
     if (declared_divisor(symbol) % divisor != 0)
-      limits.push_back({mod(Index::symbol(symbol), divisor), 0,
+      limits.push_back({Limit::Kind::Divisor, mod(Index::symbol(symbol), divisor), 0,
                         fmt::format("{} is no multiple of {}", symbol, divisor)});
   for (const auto &[symbol, least] : minima_)
-    limits.push_back(
-        {Index(least) - Index::symbol(symbol), 0, fmt::format("{} is below {}", symbol, least)});
+    limits.push_back({Limit::Kind::Minimum, Index(least) - Index::symbol(symbol), 0,
+                      fmt::format("{} is below {}", symbol, least)});
   return limits;
 }
 
 std::int64_t SizeQuestions::expected(const Index &extent) const {
-  return evaluate_saturating(extent,
-                             [&](const Atom &a) { return options_.sizes.at(a.symbol); });
+  return evaluate_saturating(extent, [&](const Atom &a) { return options_.sizes.at(a.symbol); });
 }
 
 std::int64_t SizeQuestions::tier(const Index &extent) {
