@@ -169,8 +169,8 @@ struct Kernel {
   int index_bits = 64;  // width of offsets: 32 where no offset reaches 2^31
   int instances = 0;    // 0: the body runs once, and there is no table
   std::vector<InstanceSize> table;
-  Bindings divisors;    // powers of two that the launch promises to divide symbols
-  Bindings minima;      // sizes that it promises symbols not to be below
+  Bindings divisors;            // powers of two that the launch promises to divide symbols
+  Bindings minima;              // sizes that it promises symbols not to be below
   std::vector<Buffer> buffers;  // in parameter order
   std::vector<KernelDim> dims;
   std::vector<Layout> layouts;
@@ -244,6 +244,10 @@ bool stays_in_thread(const Stmt &stmt);
 
 /// The loop digit of that name; null if the layout has none.
 const Digit *loop_digit(const Layout &layout, std::string_view name);
+
+/// Values that a statement uses: operands, in order, its guard, and those of its index. A value may
+/// be there twice.
+std::vector<ValueId> used_values(const Stmt &stmt);
 
 /// Dims that the results of a statement depend on, ascending (KernelValue::dims).
 std::vector<DimId> dependence(const Kernel &kernel, const Stmt &stmt, std::size_t result = 0);

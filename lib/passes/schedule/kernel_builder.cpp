@@ -8,6 +8,7 @@
 #include "ir/format.h"
 #include "ir/op.h"
 #include "passes/schedule/kernel_reductions.h"
+#include "passes/schedule/liveness.h"
 #include "passes/schedule/mapping.h"
 #include "passes/schedule/split_parts.h"
 #include "passes/schedule/tiles.h"
@@ -42,10 +43,10 @@ class Assembler {
     draft(body);
     domain_ = merge_dims(domain_, body);
     draft(body);
-    mapping_ =
-        choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body),
-                        reductions_.use, target_, options_, sizes_, phases_,
-                        static_cast<std::int64_t>(body.size()), most_live(body), common_threads_});
+    mapping_ = choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body),
+                               reductions_.use, target_, options_, sizes_, phases_,
+                               static_cast<std::int64_t>(body.size()),
+                               most_live(built_.kernel, body), common_threads_});
     assemble(body);
     return std::move(built_);
   }
@@ -133,8 +134,8 @@ class Assembler {
     reduce_levels(builder, [this](NodeId node) { return !has_terms(node); }, true);
     for (NodeId id : planned_.stores) builder.store(id);
     finish(builder);
-    reductions_.use.held_bytes = most_held_bytes(body);
-    reductions_.use.arriving_bytes = arriving_bytes(body);
+    reductions_.use.held_bytes = most_held_bytes(built_.kernel, domain_, body);
+    reductions_.use.arriving_bytes = arriving_bytes(built_.kernel, domain_, body);
   }
 
   /// Reductions one after another, those that may go together together.
@@ -157,85 +158,6 @@ class Assembler {
   void finish(const BodyBuilder &builder) {
     FUSE_CHECK(builder.ok(), "kernel {} needs a reduction at two positions", planned_.name);
     guards_ = builder.guard_conditions();
-  }
-
-  /// Bytes of each element that threads hold where these are most: values that depend on folded
-  /// dims, made before and used behind what is not reordered: a reduction, a store, and a load
-  /// behind a store. Loads before the first reduction are in flight together.
-  int most_held_bytes(const std::vector<Stmt> &body) const {
-    std::vector<std::size_t> last_use(built_.kernel.values.size(), 0);
-    for (std::size_t i = 0; i < body.size(); ++i)
-      for (ValueId v : body[i].operands) last_use[v] = i;
-    auto bytes = [&](ValueId v) {
-      return is_element(v) ? static_cast<int>(size_of(built_.kernel.values[v].dtype)) : 0;
-    };
-    int most = 0, held = 0, in_flight = 0;
-    bool has_stored = false, has_reduced = false;
-    for (std::size_t i = 0; i < body.size(); ++i) {
-      for (ValueId v : body[i].operands)
-        if (last_use[v] == i) {
-          held -= bytes(v);
-          last_use[v] = 0;  // once, where it is used twice
-        }
-      StmtKind kind = body[i].kind;
-      has_stored = has_stored || kind == StmtKind::Store;
-      has_reduced = has_reduced || kind == StmtKind::Reduce;
-      if (kind == StmtKind::Load && !has_reduced) in_flight += bytes(body[i].results[0]);
-      if (kind == StmtKind::Reduce) most = std::max({most, held, in_flight});
-      for (ValueId v : body[i].results)
-        if (last_use[v] > i) held += bytes(v);
-      if (kind == StmtKind::Reduce || (has_stored && is_access(kind))) most = std::max(most, held);
-    }
-    return most;
-  }
-
-  /// Registers of values of one slot, where these are most.
-  std::int64_t most_live(const std::vector<Stmt> &body) const {
-    std::vector<std::size_t> last_use(built_.kernel.values.size(), 0);
-    for (std::size_t i = 0; i < body.size(); ++i)
-      for (ValueId v : body[i].operands) last_use[v] = i;
-    auto registers = [&](ValueId v) -> std::int64_t {
-      const KernelValue &value = built_.kernel.values[v];
-      return value.dims.empty() || is_bool(value.dtype) ? 0 : size_of(value.dtype) > 4 ? 2 : 1;
-    };
-    std::int64_t live = 0, most = 1;
-    for (std::size_t i = 0; i < body.size(); ++i) {
-      for (ValueId v : std::set<ValueId>(body[i].operands.begin(), body[i].operands.end()))
-        if (last_use[v] == i) live -= registers(v);
-      for (ValueId v : body[i].results)
-        if (last_use[v] > i) live += registers(v);
-      most = std::max(most, live);
-    }
-    return most;
-  }
-
-  /// Bytes of each element while loads behind the last reduction are in flight together.
-  int arriving_bytes(const std::vector<Stmt> &body) const {
-    auto is_reduce = [](const Stmt &s) { return s.kind == StmtKind::Reduce; };
-    auto behind = std::find_if(body.rbegin(), body.rend(), is_reduce).base();
-    std::set<ValueId> used, arriving;
-    for (auto s = behind; s != body.end(); ++s) used.insert(s->operands.begin(), s->operands.end());
-    for (auto s = body.begin(); s != behind; ++s)
-      for (ValueId v : s->results)
-        if (used.contains(v)) arriving.insert(v);
-    for (auto s = behind; s != body.end() && s->kind != StmtKind::Store; ++s)
-      if (s->kind == StmtKind::Load && runs_along_all(s->results[0]))
-        arriving.insert(s->results[0]);
-    int bytes = 0;
-    for (ValueId v : arriving)
-      if (is_element(v)) bytes += static_cast<int>(size_of(built_.kernel.values[v].dtype));
-    return bytes;
-  }
-
-  bool runs_along_all(ValueId value) const {
-    return built_.kernel.values[value].dims.size() == domain_.dims.size();
-  }
-
-  static bool is_access(StmtKind kind) { return kind == StmtKind::Load || kind == StmtKind::Store; }
-
-  bool is_element(ValueId value) const {
-    const std::vector<DimId> &dims = built_.kernel.values[value].dims;
-    return std::any_of(dims.begin(), dims.end(), [&](DimId d) { return domain_.is_folded(d); });
   }
 
   void assemble(std::vector<Stmt> &draft_body) {
