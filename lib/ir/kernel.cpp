@@ -115,9 +115,17 @@ std::int64_t vec_extent(const Axis &axis) {
 }
 
 Index axis_extent(const Kernel &kernel, const Axis &axis) {
-  Index extent = 1;
-  for (DimId d : axis.dims) extent = extent * kernel.dims[d].extent;
-  return extent;
+  return extent_of(kernel.dims, axis.dims);
+}
+
+Index axis_span(const Axis &axis) {
+  std::vector<Index> extents;
+  for (const Digit &d : axis.digits) extents.push_back(d.extent);
+  return product(extents);
+}
+
+bool is_exact(const Kernel &kernel, const Axis &axis) {
+  return axis.align.buffer == kNone && axis_span(axis) == axis_extent(kernel, axis);
 }
 
 std::optional<std::int64_t> constant_positions(const Axis &axis) {

@@ -202,6 +202,12 @@ std::int64_t vec_extent(const Axis &axis);
 /// Product of the extents of the axis's dims.
 Index axis_extent(const Kernel &kernel, const Axis &axis);
 
+/// Positions that the digits of the axis make.
+Index axis_span(const Axis &axis);
+
+/// Whether these are the positions of its dims, from the first.
+bool is_exact(const Kernel &kernel, const Axis &axis);
+
 /// Statements that one kernel shall unroll to, body x slots: LLVM and ptxas are superlinear beyond.
 inline constexpr std::int64_t kMaxStatements = 4096;
 

@@ -64,6 +64,7 @@ struct Limit {
 struct SizeRange {
   Index value;  // of symbols
   std::int64_t min = 0, max = 0;
+  friend bool operator==(const SizeRange &a, const SizeRange &b) = default;
 };
 
 struct Program {

@@ -13,12 +13,6 @@ namespace {
 constexpr int kMaxAccessBytes = 16;
 constexpr int kLeastUnalignedBytes = 8;
 
-Index extent_product(const Kernel &kernel, const std::vector<DimId> &dims) {
-  Index product = 1;
-  for (DimId d : dims) product = product * kernel.dims[d].extent;
-  return product;
-}
-
 double approximate(const Index &index, const Bindings &sizes) {
   double sum = 0;
   for (const Index::Term &t : index.terms()) {
@@ -60,8 +54,7 @@ std::vector<std::vector<DimId>> dim_groups(const Domain &domain, const std::vect
 /// The dim's value within the joined dim.
 Index part_of(const Domain &domain, const std::vector<DimId> &group, std::size_t i, DimId joined,
               const Ranges &ranges) {
-  Index inner = 1;
-  for (std::size_t k = i + 1; k < group.size(); ++k) inner = inner * domain.dims[group[k]].extent;
+  Index inner = extent_of(domain.dims, std::span(group).subspan(i + 1));
   Index rest = floordiv(Index::dim(joined), inner, ranges);
   return i == 0 ? rest : mod(rest, domain.dims[group[i]].extent, ranges);
 }
@@ -152,7 +145,7 @@ DimId contiguous_dim(const Kernel &kernel, const std::vector<Access> &accesses,
     for (const Access &a : accesses) {
       auto factor = a.stmt->index.coefficient_of(d);
       if (!factor || !factor->is_constant(1)) continue;
-      bytes += approximate(extent_product(kernel, a.dims), sizes) *
+      bytes += approximate(extent_of(kernel.dims, a.dims), sizes) *
                static_cast<double>(size_of(a.dtype));
     }
     if (bytes < best_bytes || bytes == 0) continue;
@@ -167,9 +160,8 @@ Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body) {
   std::vector<std::optional<Index>> part(domain.dims.size());
   std::vector<std::vector<DimId>> groups = dim_groups(domain, body);
   for (const std::vector<DimId> &group : groups) {
-    Index extent = 1;
-    for (DimId d : group) extent = extent * domain.dims[d].extent;
-    joined.dims.push_back({"d" + std::to_string(joined.dims.size()), extent});
+    joined.dims.push_back(
+        {"d" + std::to_string(joined.dims.size()), extent_of(domain.dims, group)});
     joined.roles.push_back(domain.roles[group[0]]);
   }
   Ranges ranges = joined.ranges();

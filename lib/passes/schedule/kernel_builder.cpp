@@ -209,19 +209,9 @@ class Assembler {
     };
     for (const Buffer &b : k.buffers) require(product(b.shape), INT32_MAX);
     for (const Layout &layout : k.layouts)
-      for (const Axis &axis : layout.axes) {
-        std::vector<Index> extents;
-        for (const Digit &d : axis.digits) extents.push_back(d.extent);
-        require(product(extents), kMaxNarrowPositions);
-      }
+      for (const Axis &axis : layout.axes) require(axis_span(axis), kMaxNarrowPositions);
     if (narrow) built_.limits.insert(built_.limits.end(), limits.begin(), limits.end());
     return narrow;
-  }
-
-  static Index product(const std::vector<Index> &factors) {
-    Index n = 1;
-    for (const Index &f : factors) n = n * f;
-    return n;
   }
 
   static Stmt loop(const char *name, std::vector<Stmt> body) {
@@ -237,7 +227,8 @@ class Assembler {
   Stmt row_loop(std::vector<Stmt> body) const {
     Stmt s = loop(kRowLoop, std::move(body));
     if (domain_.has_columns()) return s;
-    for (const Axis &axis : mapping_.layout.axes) s.partition |= has_loop(axis) && !is_exact(axis);
+    for (const Axis &axis : mapping_.layout.axes)
+      s.partition |= has_loop(axis) && !is_exact(built_.kernel, axis);
     return s;
   }
 
@@ -245,13 +236,6 @@ class Assembler {
     return std::any_of(axis.digits.begin(), axis.digits.end(), [](const Digit &d) {
       return d.kind == DigitKind::Loop && !d.extent.is_constant(1);
     });
-  }
-
-  bool is_exact(const Axis &axis) const {
-    Index spanned = 1, extent = 1;
-    for (const Digit &d : axis.digits) spanned = spanned * d.extent;
-    for (DimId d : axis.dims) extent = extent * domain_.dims[d].extent;
-    return axis.align.buffer == kNone && spanned == extent;
   }
 
   void reduce_pass(BodyBuilder &builder, int pass, std::vector<Stmt> &body) {

@@ -31,17 +31,9 @@ class MappingQueries {
   DimId inner_ = 0;  // offsets advance along it by one element
   int vec_ = 1;      // elements of a thread's access along it
 
-  Index extent(const std::vector<DimId> &dims) const {
-    Index product = 1;
-    for (DimId d : dims) product = product * p_.domain.dims[d].extent;
-    return product;
-  }
+  Index extent(const std::vector<DimId> &dims) const { return extent_of(p_.domain.dims, dims); }
 
-  /// Value of an extent, symbols at their expected sizes.
-  std::int64_t expected(const Index &index) const {
-    return evaluate_saturating(
-        index, [&](const Atom &a) -> std::int64_t { return p_.options.sizes.at(a.symbol); });
-  }
+  std::int64_t expected(const Index &index) const { return p_.sizes.expected(index); }
 
   /// The length of a row that a layout holds, behind a head: of a tier, where sizes are not known.
   std::int64_t row_length(const Index &row, int head = 0) const {

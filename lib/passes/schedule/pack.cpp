@@ -87,10 +87,7 @@ void order_buffers(Candidate &c) {
 /// Offsets are linear: how many elements a buffer has is all that its shape says.
 void flatten(std::vector<Buffer> &buffers) {
   for (Buffer &b : buffers) {
-    if (b.role == BufferRole::Scalar) continue;
-    Index elements = 1;
-    for (const Index &extent : b.shape) elements = elements * extent;
-    b.shape = {elements};
+    if (b.role != BufferRole::Scalar) b.shape = {product(b.shape)};
   }
 }
 

@@ -190,11 +190,8 @@ class Scheduler {
   }
 
   void add_range(const SizeRange &range) {
-    auto is_known = [&](const SizeRange &r) {
-      return r.value == range.value && r.min == range.min && r.max == range.max;
-    };
-    if (std::none_of(program_.ranges.begin(), program_.ranges.end(), is_known))
-      program_.ranges.push_back(range);
+    std::vector<SizeRange> &ranges = program_.ranges;
+    if (std::find(ranges.begin(), ranges.end(), range) == ranges.end()) ranges.push_back(range);
   }
 
   std::vector<NodeId> results_of(NodeId id) const {

@@ -124,10 +124,9 @@ bool SizeQuestions::is_at_least(const Index &extent, std::int64_t length) {
 }
 
 void SizeQuestions::add_range(const Index &value, std::int64_t min, std::int64_t max) {
-  auto is_known = [&](const SizeRange &r) {
-    return r.value == value && r.min == min && r.max == max;
-  };
-  if (std::none_of(ranges_.begin(), ranges_.end(), is_known)) ranges_.push_back({value, min, max});
+  SizeRange range{value, min, max};
+  if (std::find(ranges_.begin(), ranges_.end(), range) == ranges_.end())
+    ranges_.push_back(std::move(range));
 }
 
 }  // namespace fuse
