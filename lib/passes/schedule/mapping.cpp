@@ -20,8 +20,6 @@ constexpr std::int64_t kSplitRow = 4097;           // of few rows, each worth se
 constexpr std::int64_t kStreamedRow = 16385;       // that nothing is kept of
 constexpr std::int64_t kLongRow = 65537;           // worth all threads of a block
 constexpr std::int64_t kBlockThreads = 256;        // that hold a row alone before others help
-constexpr std::int64_t kClusterThreads = 128;      // of each block where several share a row
-constexpr std::int64_t kMaxCluster = 8;            // larger ones need an opt-in at launch
 constexpr int kLoopElements = 16;                  // of a thread in an iteration
 constexpr std::int64_t kExchangeBytes = 47 << 10;  // shared memory that needs no opt-in, less flags
 constexpr std::int64_t kMinLanes = 16;             // neighbouring columns: a sector of 16-bit types
@@ -129,28 +127,21 @@ class Chooser : MappingQueries {
     if (!keeps && p_.sizes.is_at_least(row, kStreamedRow)) return map_streaming_rows(row, aligned);
     std::int64_t n = row_length(row, aligned ? 0 : vec_ - 1);
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
-    std::int64_t capacity = std::max(std::int64_t{p_.target.max_threads_per_block},
-                                     2 * max_cluster() * kClusterThreads) *
-                            max_elements();
-    if (n > capacity) return map_streaming_rows(row, aligned);
+    if (n > max_row_threads(p_.target) * max_elements()) return map_streaming_rows(row, aligned);
     map_resident_rows(row, aligned);
-  }
-
-  std::int64_t max_cluster() const {
-    return std::min<std::int64_t>(p_.target.max_cluster, kMaxCluster);
   }
 
   /// Blocks that share a row: one where a block of a few hundred threads holds it.
   std::int64_t blocks_of_row(std::int64_t span) const {
     if (span <= kBlockThreads * max_elements()) return 1;
     std::int64_t blocks = pow2_at_least(ceil_div(span, cluster_threads(span) * max_elements()));
-    return blocks <= max_cluster() ? blocks : 1;
+    return blocks <= max_row_cluster(p_.target) ? blocks : 1;
   }
 
   /// Small blocks where as many as a cluster takes hold the row: more of them fill an SM. Threads
   /// that hold packed elements take few registers: larger blocks do, of which fewer meet.
   std::int64_t cluster_threads(std::int64_t span) const {
-    std::int64_t held = max_cluster() * kClusterThreads * max_elements();
+    std::int64_t held = max_row_cluster(p_.target) * kClusterThreads * max_elements();
     bool is_packed = p_.reductions.held_bytes % 4 != 0;
     return span <= held && !is_packed ? kClusterThreads : 2 * kClusterThreads;
   }

@@ -1,8 +1,8 @@
 // Questions that every choice of a mapping asks of its problem.
 #pragma once
 
+#include "passes/row_limits.h"
 #include "passes/schedule/mapping.h"
-#include "passes/statement_limit.h"
 
 #include <algorithm>
 #include <bit>
