@@ -62,7 +62,8 @@ Index part_of(const Domain &domain, const std::vector<DimId> &group, std::size_t
 /// Widest access at which the guard has one value: its conditions change only where vectors start,
 /// at multiples, or where the frame that they follow has them.
 int uniform_width(const GuardConditions &guards, ValueId guard, const Axis &axis, int width,
-                  const Kernel &kernel, SizeQuestions &sizes, const Phases &phases) {
+                  const Kernel &kernel, SizeAssumptions &sizes,
+                  const BufferAlignments &alignments) {
   if (guard == kNone) return width;
   DimId along = axis.dims.back();
   const std::vector<DimId> &dims = kernel.values[guard].dims;
@@ -77,7 +78,7 @@ int uniform_width(const GuardConditions &guards, ValueId guard, const Axis &axis
     if (!factor->is_constant(1) && !factor->is_constant(-1)) return 1;
     rest = factor->is_constant(1) ? rest - axis.align.base : rest + Index(1) + axis.align.base;
     if (axis.align.buffer != kNone)
-      width = std::min(width, phases.common_width(kernel, axis.align.buffer, kNone));
+      width = std::min(width, alignments.common_width(kernel, axis.align.buffer, kNone));
     width = sizes.dividing_power(rest, width);
   }
   return width;
@@ -91,7 +92,7 @@ bool may_be_unaligned(const Stmt &s, const Buffer &buffer) {
 
 /// Elements per access of one load or store, which is marked where it is unaligned.
 int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardConditions &guards,
-                 SizeQuestions &sizes, const Phases &phases) {
+                 SizeAssumptions &sizes, const BufferAlignments &alignments) {
   auto vec = static_cast<int>(vec_extent(axis));
   DimId last = axis.dims.back();
   const Buffer &buffer = kernel.buffers[s.buffer];
@@ -101,9 +102,9 @@ int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardCon
   int width = std::min(vec, std::max(1, kMaxAccessBytes / size));
   // A vector does not leave the innermost dim of a flattened axis.
   if (axis.dims.size() > 1) width = sizes.dividing_power(kernel.dims[last].extent, width);
-  width = uniform_width(guards, s.guard, axis, width, kernel, sizes, phases);
+  width = uniform_width(guards, s.guard, axis, width, kernel, sizes, alignments);
   BufferId frame = axis.align.buffer;
-  int aligned = std::min(width, phases.common_width(kernel, s.buffer, frame));
+  int aligned = std::min(width, alignments.common_width(kernel, s.buffer, frame));
   Index rest = s.index - Index::dim(last);
   if (frame != kNone) rest = rest - axis.align.base;
   bool may_shift = size * width >= kLeastUnalignedBytes && may_be_unaligned(s, buffer);
@@ -116,7 +117,7 @@ int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardCon
 
 }  // namespace
 
-int Phases::common_width(const Kernel &kernel, BufferId buffer, BufferId frame) const {
+int BufferAlignments::common_width(const Kernel &kernel, BufferId buffer, BufferId frame) const {
   auto size = [&](BufferId b) { return static_cast<int>(size_of(kernel.buffers[b].dtype)); };
   auto whole = [&](BufferId b) { return std::max(1, kMaxAccessBytes / size(b)); };
   auto known = [&](BufferId b) { return std::max(1, kernel.buffers[b].alignment / size(b)); };
@@ -189,15 +190,16 @@ Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body) {
 }
 
 void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &layout,
-                       const GuardConditions &guards, SizeQuestions &sizes, const Phases &phases) {
+                       const GuardConditions &guards, SizeAssumptions &sizes,
+                       const BufferAlignments &alignments) {
   auto axis = std::find_if(layout.axes.begin(), layout.axes.end(),
                            [](const Axis &a) { return vec_extent(a) > 1; });
   for (Stmt &s : body) {
     bool is_access = s.kind == StmtKind::Load || s.kind == StmtKind::Store;
     if (is_access && axis != layout.axes.end())
-      s.vector = choose_width(kernel, s, *axis, guards, sizes, phases);
+      s.vector = choose_width(kernel, s, *axis, guards, sizes, alignments);
     set_vector_widths(kernel, s.body, s.kind == StmtKind::In ? kernel.layouts[s.layout] : layout,
-                      guards, sizes, phases);
+                      guards, sizes, alignments);
   }
 }
 

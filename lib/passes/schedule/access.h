@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/kernel.h"
-#include "passes/schedule/size_questions.h"
+#include "passes/schedule/size_assumptions.h"
 
 #include <map>
 #include <set>
@@ -20,7 +20,7 @@ struct Access {
 };
 
 /// What is known of where buffers stand relative to 16-byte boundaries.
-struct Phases {
+struct BufferAlignments {
   std::set<BufferId> shifted;  // by the same number of elements, which the launch fixes
 
   /// Elements of `buffer` that a vector may have which starts where vectors of `frame` do; without
@@ -44,6 +44,7 @@ Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body);
 /// Sets the vector width of every load and store that stands in the layout: the widest access of at
 /// most 16 bytes that the vec digit, the offset's divisors and the buffer's alignment allow.
 void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &layout,
-                       const GuardConditions &guards, SizeQuestions &sizes, const Phases &phases);
+                       const GuardConditions &guards, SizeAssumptions &sizes,
+                       const BufferAlignments &alignments);
 
 }  // namespace fuse

@@ -44,7 +44,7 @@ class Assembler {
     domain_ = merge_dims(domain_, body);
     draft(body);
     mapping_ = choose_mapping({built_.kernel, domain_, collect_accesses(built_.kernel, body),
-                               reductions_.use, target_, options_, sizes_, phases_,
+                               reductions_.use, target_, options_, sizes_, alignments_,
                                static_cast<std::int64_t>(body.size()),
                                most_live(built_.kernel, body), common_threads_});
     assemble(body);
@@ -59,8 +59,8 @@ class Assembler {
   const LowerOptions &options_;
   const std::vector<bool> &approximable_;
   int common_threads_;
-  SizeQuestions sizes_;
-  Phases phases_;
+  SizeAssumptions sizes_;
+  BufferAlignments alignments_;
   Domain domain_;
   KernelTensors tensors_;
   KernelReductions reductions_;
@@ -78,7 +78,7 @@ class Assembler {
     k.buffers.push_back({layout.name, g_.dtype(node), shape,
                          layout.is_scalar ? BufferRole::Scalar : role, layout.alignment, false,
                          layout.strided});
-    if (layout.shifted) phases_.shifted.insert(id);
+    if (layout.shifted) alignments_.shifted.insert(id);
     return {id, layout.shape, layout.strided, layout.name, layout.has_rows};
   }
 
@@ -170,8 +170,8 @@ class Assembler {
     built_.limits = mapping_.limits;
     k.body = laid_out(std::move(draft_body));
     k.index_bits = offsets_are_narrow() ? 32 : 64;
-    set_vector_widths(k, k.body, k.layouts[0], guards_, sizes_, phases_);
-    take_for_granted();
+    set_vector_widths(k, k.body, k.layouts[0], guards_, sizes_, alignments_);
+    record_assumptions();
   }
 
   std::vector<Stmt> laid_out(std::vector<Stmt> flat) {
@@ -189,7 +189,7 @@ class Assembler {
   }
 
   /// What the layout takes for granted of the sizes.
-  void take_for_granted() {
+  void record_assumptions() {
     built_.kernel.divisors = sizes_.divisors();
     built_.kernel.minima = sizes_.minima();
     for (Limit &limit : sizes_.limits()) built_.limits.push_back(std::move(limit));

@@ -120,7 +120,7 @@ class Chooser : MappingQueries {
     Index row = extent(folded_);
     bool aligned = folded_.size() > 1 || !needs_frame();
     if (!aligned && !is_long_row(row)) vec_ = 1;
-    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
+    bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
     std::int64_t rows = expected(extent(kept_));
     if (!keeps && rows < 2 * p_.target.num_sms && p_.sizes.is_at_least(row, kSplitRow))
       return map_split_rows(row);
@@ -239,7 +239,7 @@ class Chooser : MappingQueries {
     vec_ = std::min(vec_, dividing_vector());
     if (!starts_are_aligned()) vec_ = 1;
     Index columns = p_.domain.dims[inner_].extent;
-    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
+    bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
     std::int64_t n = keeps ? row_length(extent(folded_)) : expected_at_least_1(extent(folded_));
     std::int64_t lanes =
         std::min<std::int64_t>(32, pow2_at_least(ceil_div(expected_at_least_1(columns), vec_)));

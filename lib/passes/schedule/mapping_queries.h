@@ -76,7 +76,7 @@ class MappingQueries {
 
   /// Bytes of the access that vectors move which start where those of the frame do.
   int vector_bytes(const Access &a, BufferId frame) const {
-    int width = std::min(vec_, p_.phases.common_width(p_.draft, a.stmt->buffer, frame));
+    int width = std::min(vec_, p_.alignments.common_width(p_.draft, a.stmt->buffer, frame));
     return width * static_cast<int>(size_of(a.dtype));
   }
 

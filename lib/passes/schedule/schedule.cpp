@@ -6,6 +6,7 @@
 #include "passes/schedule/choose_fills.h"
 #include "passes/schedule/kernel_builder.h"
 #include "passes/schedule/pack.h"
+#include "passes/size_class.h"
 #include "passes/tolerance.h"
 
 #include <algorithm>

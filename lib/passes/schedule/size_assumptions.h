@@ -12,9 +12,9 @@ namespace fuse {
 /// Answers from the class of the sizes, and keeps what the answers take for granted: a program is
 /// right where its limits hold, and another would be no better where its ranges do. What follows
 /// from the divisors that the graph declares is taken for granted everywhere.
-class SizeQuestions {
+class SizeAssumptions {
  public:
-  SizeQuestions(const std::vector<Symbol> &symbols, const LowerOptions &options)
+  SizeAssumptions(const std::vector<Symbol> &symbols, const LowerOptions &options)
       : symbols_(symbols), options_(options) {}
 
   /// Whether the power of two divides the index at every position.
