@@ -96,8 +96,7 @@ int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardCon
   auto vec = static_cast<int>(vec_extent(axis));
   DimId last = axis.dims.back();
   const Buffer &buffer = kernel.buffers[s.buffer];
-  auto factor = s.index.coefficient_of(last);
-  if (!factor || !factor->is_constant(1)) return 1;
+  if (!advances_by_one(s.index, last)) return 1;
   int size = static_cast<int>(size_of(buffer.dtype));
   int width = std::min(vec, std::max(1, kMaxAccessBytes / size));
   // A vector does not leave the innermost dim of a flattened axis.
@@ -128,6 +127,11 @@ int BufferAlignments::common_width(const Kernel &kernel, BufferId buffer, Buffer
                       : std::min({whole(buffer), known(buffer), known(frame)});
 }
 
+bool advances_by_one(const Index &index, DimId dim) {
+  std::optional<Index> factor = index.coefficient_of(dim);
+  return factor && factor->is_constant(1);
+}
+
 std::vector<Access> collect_accesses(const Kernel &kernel, const std::vector<Stmt> &body) {
   std::vector<Access> accesses;
   for (const Stmt &s : body) {
@@ -144,8 +148,7 @@ DimId contiguous_dim(const Kernel &kernel, const std::vector<Access> &accesses,
   for (DimId d = 0; d < kernel.dims.size(); ++d) {
     double bytes = 0;
     for (const Access &a : accesses) {
-      auto factor = a.stmt->index.coefficient_of(d);
-      if (!factor || !factor->is_constant(1)) continue;
+      if (!advances_by_one(a.stmt->index, d)) continue;
       bytes += approximate(extent_of(kernel.dims, a.dims), sizes) *
                static_cast<double>(size_of(a.dtype));
     }

@@ -28,6 +28,9 @@ struct BufferAlignments {
   int common_width(const Kernel &kernel, BufferId buffer, BufferId frame) const;
 };
 
+/// Whether neighbours along the dim are neighbours in memory.
+bool advances_by_one(const Index &index, DimId dim);
+
 /// Loads and stores of flat statements.
 std::vector<Access> collect_accesses(const Kernel &kernel, const std::vector<Stmt> &body);
 

@@ -260,7 +260,7 @@ class Assembler {
   /// Before the first barrier, so that a row arrives at once.
   static void issue_loads_first(std::vector<Stmt> &body) {
     std::stable_partition(body.begin(), body.end(), [](const Stmt &s) {
-      return s.kind == StmtKind::Load && s.guard == kNone && !s.index.uses(Atom::Kind::Value);
+      return s.kind == StmtKind::Load && used_values(s).empty();
     });
   }
 

@@ -69,10 +69,7 @@ class MappingQueries {
     return static_cast<int>(std::min<std::int64_t>(widest, max_slots()));
   }
 
-  bool is_contiguous(const Access &a) const {
-    auto factor = a.stmt->index.coefficient_of(inner_);
-    return factor && factor->is_constant(1);
-  }
+  bool is_contiguous(const Access &a) const { return advances_by_one(a.stmt->index, inner_); }
 
   /// Bytes of the access that vectors move which start where those of the frame do.
   int vector_bytes(const Access &a, BufferId frame) const {
