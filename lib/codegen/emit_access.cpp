@@ -12,13 +12,6 @@ namespace fuse {
 
 namespace {
 
-std::vector<DimId> merge(std::vector<DimId> a, const std::vector<DimId> &b) {
-  a.insert(a.end(), b.begin(), b.end());
-  std::sort(a.begin(), a.end());
-  a.erase(std::unique(a.begin(), a.end()), a.end());
-  return a;
-}
-
 /// End of the run of accesses under one condition.
 std::size_t end_of_run(const Values &conditions, std::size_t begin) {
   std::size_t end = begin + 1;
@@ -259,9 +252,7 @@ llvm::Value *Emitter::load_edge(const Stmt &stmt, const Group &group, const Span
 }
 
 void Emitter::emit_store(const Stmt &stmt) {
-  std::vector<DimId> dims = merge(kernel_.values[stmt.operands[0]].dims, stmt.index.dims());
-  for (ValueId v : stmt.index.values()) dims = merge(dims, kernel_.values[v].dims);
-  if (stmt.guard != kNone) dims = merge(dims, kernel_.values[stmt.guard].dims);
+  std::vector<DimId> dims = dependence(kernel_, stmt);
   std::vector<Group> groups = group_access({stmt.index, stmt.vector, stmt.guard}, dims);
   std::vector<std::uint32_t> axes;
   if (layout_ != kNone) axes = axes_of(kernel_.layouts[layout_], dims);

@@ -48,10 +48,11 @@ std::vector<std::int64_t> numbers(const std::vector<Part> &parts) {
   return all;
 }
 
-/// So many that a thread should not hold the states of all at once, and as lanes number them.
+/// So many that a thread should not hold the states of all at once, and as lanes number them. The
+/// emitter's choice: both ways give the same bits.
 bool are_many(const std::vector<Part> &warps) {
-  return warps.size() == 1 && warps[0].extent > static_cast<std::int64_t>(kFoldGroup) &&
-         warps[0].extent <= kWarp &&
+  constexpr std::int64_t kManyWarps = 8;
+  return warps.size() == 1 && warps[0].extent > kManyWarps && warps[0].extent <= kWarp &&
          std::has_single_bit(static_cast<std::uint64_t>(warps[0].extent));
 }
 

@@ -5,6 +5,12 @@
 
 namespace fuse {
 
+Index extent_of(std::span<const KernelDim> dims, std::span<const DimId> ids) {
+  std::vector<Index> extents;
+  for (DimId d : ids) extents.push_back(dims[d].extent);
+  return product(extents);
+}
+
 Ranges Domain::ranges() const {
   Ranges ranges;
   ranges.extent = [this](DimId d) -> std::optional<Index> { return dims[d].extent; };

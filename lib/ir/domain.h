@@ -5,6 +5,7 @@
 #include "ir/index.h"
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct KernelDim {
   std::string name;
   Index extent;
 };
+
+/// Number of positions of these dims together.
+Index extent_of(std::span<const KernelDim> dims, std::span<const DimId> ids);
 
 /// What the reductions of a kernel do with a dim.
 enum class DimRole : std::uint8_t {

@@ -161,19 +161,11 @@ std::optional<std::int64_t> Index::constant() const {
 }
 
 bool Index::uses(Atom::Kind kind) const {
-  for (const Term &t : terms_) {
-    for (const Atom &a : t.atoms) {
-      if (a.kind == kind) return true;
-      if (is_division(a) && (a.numerator->uses(kind) || a.denominator->uses(kind))) return true;
-    }
-  }
-  return false;
+  return any_atom(*this, [&](const Atom &a) { return a.kind == kind; });
 }
 
 bool Index::uses_dim(DimId id) const {
-  bool found = false;
-  for_each_leaf(*this, [&](const Atom &a) { found |= a.kind == Atom::Kind::Dim && a.id == id; });
-  return found;
+  return any_atom(*this, [&](const Atom &a) { return a.kind == Atom::Kind::Dim && a.id == id; });
 }
 
 std::vector<DimId> Index::dims() const { return collect(*this, Atom::Kind::Dim); }
@@ -223,6 +215,12 @@ Index operator*(const Index &a, const Index &b) {
     }
   }
   return Index::from_terms(std::move(terms));
+}
+
+Index product(std::span<const Index> factors) {
+  Index n = 1;
+  for (const Index &factor : factors) n = n * factor;
+  return n;
 }
 
 std::vector<std::string> symbols_of(const Index &index) {

@@ -84,6 +84,19 @@ struct Ranges {
   };
 };
 
+Index product(std::span<const Index> factors);
+
+/// Whether f holds for any atom, those inside divisions included.
+template <class F>
+bool any_atom(const Index &index, const F &f) {
+  for (const Index::Term &term : index.terms())
+    for (const Atom &atom : term.atoms)
+      if (f(atom) || (atom.numerator && any_atom(*atom.numerator, f)) ||
+          (atom.denominator && any_atom(*atom.denominator, f)))
+        return true;
+  return false;
+}
+
 /// floor(a / b) and a - b * floor(a / b), b > 0. With ranges, (k*b + r) / b becomes k and
 /// (k*b + r) % b becomes r where 0 <= r < b can be shown.
 Index floordiv(const Index &a, const Index &b, const Ranges &ranges = {});

@@ -43,14 +43,11 @@ Index at_instance(const Kernel &kernel, const Index &index, int instance) {
 }
 
 bool differs_between_instances(const Kernel &kernel, const Index &index) {
-  bool differs = false;
-  substitute(index, [&](const Atom &atom) -> std::optional<Index> {
-    differs |= atom.kind == Atom::Kind::Symbol &&
-               std::any_of(kernel.table.begin(), kernel.table.end(),
-                           [&](const InstanceSize &size) { return size.name == atom.symbol; });
-    return std::nullopt;
+  return any_atom(index, [&](const Atom &atom) {
+    return atom.kind == Atom::Kind::Symbol &&
+           std::any_of(kernel.table.begin(), kernel.table.end(),
+                       [&](const InstanceSize &size) { return size.name == atom.symbol; });
   });
-  return differs;
 }
 
 Bindings sizes_of(const Kernel &kernel, int instance, const Bindings &sizes) {

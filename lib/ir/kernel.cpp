@@ -115,9 +115,17 @@ std::int64_t vec_extent(const Axis &axis) {
 }
 
 Index axis_extent(const Kernel &kernel, const Axis &axis) {
-  Index extent = 1;
-  for (DimId d : axis.dims) extent = extent * kernel.dims[d].extent;
-  return extent;
+  return extent_of(kernel.dims, axis.dims);
+}
+
+Index axis_span(const Axis &axis) {
+  std::vector<Index> extents;
+  for (const Digit &d : axis.digits) extents.push_back(d.extent);
+  return product(extents);
+}
+
+bool is_exact(const Kernel &kernel, const Axis &axis) {
+  return axis.align.buffer == kNone && axis_span(axis) == axis_extent(kernel, axis);
 }
 
 std::optional<std::int64_t> constant_positions(const Axis &axis) {
@@ -249,13 +257,20 @@ std::vector<std::string> symbols_of(const Kernel &kernel) {
   return {symbols.begin(), symbols.end()};
 }
 
+std::vector<ValueId> used_values(const Stmt &stmt) {
+  std::vector<ValueId> values = stmt.operands;
+  if (stmt.guard != kNone) values.push_back(stmt.guard);
+  for (ValueId v : stmt.index.values()) values.push_back(v);
+  return values;
+}
+
 std::vector<DimId> dependence(const Kernel &kernel, const Stmt &stmt, std::size_t result) {
   std::vector<DimId> dims;
-  for (ValueId v : stmt.operands) insert_sorted(dims, kernel.values[v].dims);
-  if (stmt.kind == StmtKind::Move) return dims;
-  if (stmt.guard != kNone) insert_sorted(dims, kernel.values[stmt.guard].dims);
+  bool is_move = stmt.kind == StmtKind::Move;  // its index is where the value is on its way
+  for (ValueId v : is_move ? stmt.operands : used_values(stmt))
+    insert_sorted(dims, kernel.values[v].dims);
+  if (is_move) return dims;
   insert_sorted(dims, stmt.index.dims());
-  for (ValueId v : stmt.index.values()) insert_sorted(dims, kernel.values[v].dims);
   bool is_term = stmt.terms && result == 2;
   if (stmt.kind == StmtKind::Reduce && !is_term)
     for (DimId d : stmt.axes) std::erase(dims, d);

@@ -169,8 +169,8 @@ struct Kernel {
   int index_bits = 64;  // width of offsets: 32 where no offset reaches 2^31
   int instances = 0;    // 0: the body runs once, and there is no table
   std::vector<InstanceSize> table;
-  Bindings divisors;    // powers of two that the launch promises to divide symbols
-  Bindings minima;      // sizes that it promises symbols not to be below
+  Bindings divisors;            // powers of two that the launch promises to divide symbols
+  Bindings minima;              // sizes that it promises symbols not to be below
   std::vector<Buffer> buffers;  // in parameter order
   std::vector<KernelDim> dims;
   std::vector<Layout> layouts;
@@ -201,6 +201,12 @@ std::int64_t vec_extent(const Axis &axis);
 
 /// Product of the extents of the axis's dims.
 Index axis_extent(const Kernel &kernel, const Axis &axis);
+
+/// Positions that the digits of the axis make.
+Index axis_span(const Axis &axis);
+
+/// Whether these are the positions of its dims, from the first.
+bool is_exact(const Kernel &kernel, const Axis &axis);
 
 /// Statements that one kernel shall unroll to, body x slots: LLVM and ptxas are superlinear beyond.
 inline constexpr std::int64_t kMaxStatements = 4096;
@@ -244,6 +250,10 @@ bool stays_in_thread(const Stmt &stmt);
 
 /// The loop digit of that name; null if the layout has none.
 const Digit *loop_digit(const Layout &layout, std::string_view name);
+
+/// Values that a statement uses: operands, in order, its guard, and those of its index. A value may
+/// be there twice.
+std::vector<ValueId> used_values(const Stmt &stmt);
 
 /// Dims that the results of a statement depend on, ascending (KernelValue::dims).
 std::vector<DimId> dependence(const Kernel &kernel, const Stmt &stmt, std::size_t result = 0);

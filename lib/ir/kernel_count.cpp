@@ -17,9 +17,8 @@ std::vector<DimId> dims_of(const Kernel &kernel, const Stmt &s) {
   auto add = [&](ValueId v) {
     dims.insert(dims.end(), kernel.values[v].dims.begin(), kernel.values[v].dims.end());
   };
-  for (ValueId v : s.operands) add(v);
+  for (ValueId v : used_values(s)) add(v);
   for (ValueId v : s.results) add(v);
-  if (s.guard != kNone) add(s.guard);
   std::sort(dims.begin(), dims.end());
   dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
   return dims;

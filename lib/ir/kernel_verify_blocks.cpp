@@ -20,8 +20,7 @@ bool has_load_of(const std::vector<Stmt> &body, BufferId buffer) {
 /// Every block arrives once, at one of the counters.
 void verify_count(const Kernel &kernel, const Stmt &last, const std::string &place) {
   const Buffer &counter = kernel.buffers[last.buffer];
-  Index counters = 1;
-  for (const Index &extent : counter.shape) counters = counters * extent;
+  Index counters = product(counter.shape);
   Index blocks = grid_size(kernel), difference = blocks - counters * last.count;
   Ranges ranges;  // without a block nothing arrives
   ranges.symbol_min = [](const std::string &) { return INT64_C(1); };

@@ -5,17 +5,6 @@
 
 namespace fuse {
 
-namespace {
-
-/// Whether the digits of the axis span exactly so many elements, from its first.
-bool is_exact(const Axis &axis, std::int64_t extent) {
-  Index spanned = 1;
-  for (const Digit &d : axis.digits) spanned = spanned * d.extent;
-  return spanned == Index(extent) && axis.align.buffer == kNone;
-}
-
-}  // namespace
-
 void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
                       const std::string &place) {
   std::vector<std::uint32_t> axes = axes_of(layout, stmt.axes);
@@ -48,7 +37,7 @@ void verify_bulk_load(const Kernel &kernel, const MachineMap &map, LayoutId in, 
           "a bulk load needs a dim within the block along which {} advances by 1",
           to_string(kernel, stmt.index));
   std::optional<std::int64_t> extent = kernel.dims[along].extent.constant();
-  require(extent && is_exact(layout.axes[axis_of(layout, along)], *extent), kernel, place,
+  require(extent && is_exact(kernel, layout.axes[axis_of(layout, along)]), kernel, place,
           "digits and extent of {} differ: a bulk load has no edges", kernel.dims[along].name);
   auto size = static_cast<std::int64_t>(size_of(b.dtype));
   Index row = stmt.index - Index::dim(along);

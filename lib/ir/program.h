@@ -47,6 +47,13 @@ struct Step {
 /// The program is right only where value <= max: capacity of a mapping, width of offsets. Checked
 /// when sizes are bound; other sizes need another variant.
 struct Limit {
+  enum class Kind : std::uint8_t {
+    Capacity,  // elements that the mapping holds
+    Offsets,   // what offsets of few bits reach
+    Divisor,   // the remainder of a size that a kernel takes to be divisible
+    Minimum,   // how far a size is below what a kernel takes it to be at least
+    Blocks,    // of a launch
+  } kind = Kind::Capacity;
   Index value;  // of symbols
   std::int64_t max = 0;
   std::string why;  // "a row of N elements in the registers of a block"
@@ -57,6 +64,7 @@ struct Limit {
 struct SizeRange {
   Index value;  // of symbols
   std::int64_t min = 0, max = 0;
+  friend bool operator==(const SizeRange &a, const SizeRange &b) = default;
 };
 
 struct Program {

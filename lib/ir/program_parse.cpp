@@ -136,8 +136,18 @@ class ProgramParser {
     p_.workspace.push_back({std::move(bytes), lexer_.accept("counter")});
   }
 
+  Limit::Kind parse_limit_kind() {
+    using enum Limit::Kind;
+    for (Limit::Kind kind : {Capacity, Offsets, Divisor, Minimum, Blocks})
+      if (lexer_.accept(to_string(kind))) return kind;
+    Token at = lexer_.peek();
+    lexer_.error(at, "a limit is one of capacity, offsets, divisor, minimum and blocks, not '" +
+                         at.name + "'");
+  }
+
   void parse_limit() {
     Limit limit;
+    limit.kind = parse_limit_kind();
     limit.value = parse_expression();
     lexer_.expect("<");
     lexer_.expect("=");

@@ -56,7 +56,8 @@ class Printer {
     for (const WorkspaceBuffer &w : p_.workspace)
       append(out_, "  workspace {}{}\n", to_string(w.bytes), w.counter ? " counter" : "");
     for (const Limit &l : p_.limits)
-      append(out_, "  limit {} <= {} {}\n", to_string(l.value), l.max, quoted(l.why));
+      append(out_, "  limit {} {} <= {} {}\n", fuse::to_string(l.kind), to_string(l.value), l.max,
+             quoted(l.why));
     for (const SizeRange &r : p_.ranges)
       append(out_, "  class {} <= {} <= {}\n", r.min, to_string(r.value), r.max);
     for (const Kernel &k : p_.kernels) out_ += indented(fuse::to_string(k));
@@ -127,6 +128,17 @@ class Printer {
 };
 
 }  // namespace
+
+std::string_view to_string(Limit::Kind kind) {
+  switch (kind) {
+    case Limit::Kind::Capacity: return "capacity";
+    case Limit::Kind::Offsets: return "offsets";
+    case Limit::Kind::Divisor: return "divisor";
+    case Limit::Kind::Minimum: return "minimum";
+    case Limit::Kind::Blocks: return "blocks";
+  }
+  return "";
+}
 
 std::string to_string(const Program &program) { return Printer(program).print(); }
 

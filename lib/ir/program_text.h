@@ -9,6 +9,8 @@
 
 namespace fuse {
 
+std::string_view to_string(Limit::Kind kind);
+
 /// The text of a program holds all that runs and all that reports show; of the plan's kernels that
 /// is name, time and bound. Equal programs print alike.
 std::string to_string(const Program &program);

@@ -21,22 +21,6 @@ struct ArgumentClass {
   bool shifted = false;   // as many elements from a 16-byte boundary as all others of these
 };
 
-/// Powers of two, at most 16, that divide the sizes: what their class says of them.
-Bindings divisors_of(const Bindings &sizes);
-
-/// Values of all symbols for predictions: as given, else 4,096 within the symbol's bounds.
-Bindings expected_sizes(const std::vector<Symbol> &symbols, const Bindings &given);
-
-/// Lengths of rows that share a layout; a kernel holds rows of up to `max` elements on chip, or
-/// streams them where `max` is no bound. 16 to 1,024 in powers of two, beyond with a step between.
-struct Tier {
-  std::int64_t min = 0, max = 0;
-};
-Tier tier_of(std::int64_t length);
-
-/// The length that stands for those of its tier.
-std::int64_t representative(std::int64_t length);
-
 struct LowerOptions {
   bool strict = false;           // neither widen nor relax: every 16-bit node is rounded
   bool batch_invariant = false;  // mapping of reduced dims ignores parallel extents

@@ -4,6 +4,7 @@
 #include "passes/plan_merge.h"
 #include "passes/plan_overrides.h"
 #include "passes/plan_recompute.h"
+#include "passes/size_class.h"
 
 #include <algorithm>
 #include <set>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "passes/plan_graph.h"
+#include "passes/size_class.h"
 
 #include <map>
 

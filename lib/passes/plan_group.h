@@ -5,7 +5,6 @@
 #pragma once
 
 #include "passes/plan_graph.h"
-#include "passes/statement_limit.h"
 
 #include <array>
 #include <functional>

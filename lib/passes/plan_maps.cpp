@@ -4,6 +4,7 @@
 // behind a reduction where that is cheaper than to hold it. Here each position is the chain of
 // edges that leads to it: chains that differ may meet in one position, so this is a bound.
 #include "passes/plan_group_features.h"
+#include "passes/row_limits.h"
 
 #include <algorithm>
 #include <bit>
@@ -119,10 +120,9 @@ Reject GroupEvaluator::find_maps(std::span<const PlanId> values, const Features 
 /// Elements of a row that a thread must hold. Rows beside columns stay in a block, others in a
 /// cluster; those that fit in none, and rows of columns, are passed over in loops.
 double GroupEvaluator::row_slots(const Features &f) const {
-  double threads = target_.max_threads_per_block;
-  if (f.has_columns()) return std::ceil(f.row / threads);
+  if (f.has_columns()) return std::ceil(f.row / target_.max_threads_per_block);
   bool is_held = f.folds.reexpands && f.sets[f.rows].inner;
-  threads = std::max<double>(threads, kMaxRowThreads);
+  auto threads = static_cast<double>(max_row_threads(target_));
   return is_held && f.row <= threads * kMaxElementsPerThread ? std::ceil(f.row / threads) : 1;
 }
 

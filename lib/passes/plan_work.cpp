@@ -1,5 +1,6 @@
 // The Work of a group, before it is scheduled: blocks, threads and registers of a likely layout.
 #include "passes/plan_group_features.h"
+#include "passes/row_limits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -50,8 +51,7 @@ void GroupEvaluator::lay_out_rows(const Features &f, Work &work) const {
   auto fits = [&](int cluster) {
     return row / cluster <= kMaxBlockRow && row_bytes / cluster <= kMaxBlockBytes;
   };
-  constexpr int kMaxRowCluster = 8;
-  int limit = std::min(target_.max_cluster, kMaxRowCluster);
+  auto limit = static_cast<int>(max_row_cluster(target_));
   int cluster = 1;
   while (cluster < limit && !fits(cluster)) cluster *= 2;
   if (!fits(cluster)) {

@@ -1,6 +1,6 @@
-// Classes of sizes: what programs are laid out for. Every answer of SizeQuestions depends on the
-// class alone, so one program serves all sizes of it.
-#include "passes/passes.h"
+// Every answer of SizeAssumptions depends on the class of the sizes alone, so one program serves
+// all sizes of it.
+#include "passes/size_class.h"
 
 #include <algorithm>
 #include <numeric>
@@ -43,6 +43,6 @@ Tier tier_of(std::int64_t length) {
   return {min, tier == std::end(kTiers) ? INT64_MAX : *tier};
 }
 
-std::int64_t representative(std::int64_t length) { return std::min(tier_of(length).max, kBeyond); }
+std::int64_t tier_length(std::int64_t length) { return std::min(tier_of(length).max, kBeyond); }
 
 }  // namespace fuse

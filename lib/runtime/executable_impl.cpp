@@ -2,6 +2,7 @@
 #include "runtime/executable_impl.h"
 
 #include "ir/format.h"
+#include "passes/size_class.h"
 #include "runtime/hash.h"
 #include "runtime/overlap.h"
 #include "runtime/scratch.h"
@@ -99,7 +100,7 @@ bool ExecutableImpl::refine(Bindings &expected, const std::vector<std::string> &
     auto declared = std::find_if(interface_.symbols.begin(), interface_.symbols.end(),
                                  [&](const Symbol &s) { return s.name == symbol; });
     if (declared == interface_.symbols.end()) continue;  // a stride
-    std::int64_t size = sizes.at(symbol), of_tier = representative(size);
+    std::int64_t size = sizes.at(symbol), of_tier = tier_length(size);
     of_tier = std::min(of_tier, declared->bounds.max);
     std::int64_t next = expected[symbol] == of_tier ? size : of_tier;
     refined |= expected[symbol] != size && next != expected[symbol];
@@ -118,8 +119,7 @@ Lowered ExecutableImpl::lower_for(const VariantClass &arguments, const Bindings 
     const Limit *limit = broken_limit(lowered.program, sizes);
     const SizeRange *range = broken_range(lowered.program, sizes);
     if (!limit && !range) return lowered;
-    // Limits on offsets are the only ones of this height.
-    if (limit && limit->max >= kMaxNarrowPositions && options.narrow_offsets) {
+    if (limit && limit->kind == Limit::Kind::Offsets && options.narrow_offsets) {
       options.narrow_offsets = false;
       continue;
     }
@@ -139,7 +139,7 @@ Lowered ExecutableImpl::lower_for_all_sizes() const {
     bool refined = false;
     for (const Limit &limit : lowered.program.limits)
       for (const std::string &symbol : symbols_of(limit.value)) {
-        std::int64_t beyond = std::min(representative(longest[symbol]), longest[symbol]);
+        std::int64_t beyond = std::min(tier_length(longest[symbol]), longest[symbol]);
         refined |= std::exchange(options.sizes[symbol], beyond) != beyond;
       }
     if (!refined) return lowered;

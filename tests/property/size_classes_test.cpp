@@ -1,6 +1,7 @@
 // The classes of sizes of one symbolic program: few variants, each right wherever it is used.
 #include "ir/evaluate.h"
 #include "passes/passes.h"
+#include "passes/size_class.h"
 #include "property/memory.h"
 #include "property/random_graph.h"
 
@@ -109,7 +110,7 @@ TEST(SizeClasses, TiersAreGeometric) {
   while (next < 200000) {
     Tier tier = tier_of(next);
     EXPECT_EQ(tier.min, next);
-    EXPECT_EQ(tier_of(representative(next)).min, next);
+    EXPECT_EQ(tier_of(tier_length(next)).min, next);
     if (tier.max == INT64_MAX) break;
     EXPECT_EQ(tier_of(tier.max).min, next);
     EXPECT_LE(tier.max, next > 1024 ? next / 2 * 3 : std::max<std::int64_t>(2 * next, 64));

@@ -1,7 +1,6 @@
 // The planner's bound on the statements of a kernel, and the limit that it keeps.
 #include "ir/op.h"
 #include "passes/passes.h"
-#include "passes/statement_limit.h"
 #include "property/properties.h"
 
 #include <algorithm>

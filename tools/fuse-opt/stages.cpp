@@ -8,6 +8,7 @@
 #include "ir/graph_data.h"
 #include "ir/program_text.h"
 #include "passes/passes.h"
+#include "passes/size_class.h"
 #include "runtime/worker.h"
 #include "targets.h"
 

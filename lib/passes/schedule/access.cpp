@@ -13,12 +13,6 @@ namespace {
 constexpr int kMaxAccessBytes = 16;
 constexpr int kLeastUnalignedBytes = 8;
 
-Index extent_product(const Kernel &kernel, const std::vector<DimId> &dims) {
-  Index product = 1;
-  for (DimId d : dims) product = product * kernel.dims[d].extent;
-  return product;
-}
-
 double approximate(const Index &index, const Bindings &sizes) {
   double sum = 0;
   for (const Index::Term &t : index.terms()) {
@@ -60,8 +54,7 @@ std::vector<std::vector<DimId>> dim_groups(const Domain &domain, const std::vect
 /// The dim's value within the joined dim.
 Index part_of(const Domain &domain, const std::vector<DimId> &group, std::size_t i, DimId joined,
               const Ranges &ranges) {
-  Index inner = 1;
-  for (std::size_t k = i + 1; k < group.size(); ++k) inner = inner * domain.dims[group[k]].extent;
+  Index inner = extent_of(domain.dims, std::span(group).subspan(i + 1));
   Index rest = floordiv(Index::dim(joined), inner, ranges);
   return i == 0 ? rest : mod(rest, domain.dims[group[i]].extent, ranges);
 }
@@ -69,7 +62,8 @@ Index part_of(const Domain &domain, const std::vector<DimId> &group, std::size_t
 /// Widest access at which the guard has one value: its conditions change only where vectors start,
 /// at multiples, or where the frame that they follow has them.
 int uniform_width(const GuardConditions &guards, ValueId guard, const Axis &axis, int width,
-                  const Kernel &kernel, SizeQuestions &sizes, const Phases &phases) {
+                  const Kernel &kernel, SizeAssumptions &sizes,
+                  const BufferAlignments &alignments) {
   if (guard == kNone) return width;
   DimId along = axis.dims.back();
   const std::vector<DimId> &dims = kernel.values[guard].dims;
@@ -84,7 +78,7 @@ int uniform_width(const GuardConditions &guards, ValueId guard, const Axis &axis
     if (!factor->is_constant(1) && !factor->is_constant(-1)) return 1;
     rest = factor->is_constant(1) ? rest - axis.align.base : rest + Index(1) + axis.align.base;
     if (axis.align.buffer != kNone)
-      width = std::min(width, phases.common_width(kernel, axis.align.buffer, kNone));
+      width = std::min(width, alignments.common_width(kernel, axis.align.buffer, kNone));
     width = sizes.dividing_power(rest, width);
   }
   return width;
@@ -93,29 +87,28 @@ int uniform_width(const GuardConditions &guards, ValueId guard, const Axis &axis
 /// Whether a vector may start anywhere: two aligned ones are read, which a buffer must hold. What
 /// rows share is read by element: it is near, and the windows of a row take more registers than
 /// they save time (layer norm of 4,097 columns: 65 % of copy by element, 49 with windows).
-bool may_be_unaligned(const Stmt &s, const Buffer &buffer, const Phases &phases) {
+bool may_be_unaligned(const Stmt &s, const Buffer &buffer, const BufferAlignments &alignments) {
   return s.kind == StmtKind::Load && s.cache == Cache::Default && !buffer.coherent &&
-         !buffer.strided && phases.streamed.contains(s.buffer);
+         !buffer.strided && alignments.streamed.contains(s.buffer);
 }
 
 /// Elements per access of one load or store, which is marked where it is unaligned.
 int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardConditions &guards,
-                 SizeQuestions &sizes, const Phases &phases) {
+                 SizeAssumptions &sizes, const BufferAlignments &alignments) {
   auto vec = static_cast<int>(vec_extent(axis));
   DimId last = axis.dims.back();
   const Buffer &buffer = kernel.buffers[s.buffer];
-  auto factor = s.index.coefficient_of(last);
-  if (!factor || !factor->is_constant(1)) return 1;
+  if (!advances_by_one(s.index, last)) return 1;
   int size = static_cast<int>(size_of(buffer.dtype));
   int width = std::min(vec, std::max(1, kMaxAccessBytes / size));
   // A vector does not leave the innermost dim of a flattened axis.
   if (axis.dims.size() > 1) width = sizes.dividing_power(kernel.dims[last].extent, width);
-  width = uniform_width(guards, s.guard, axis, width, kernel, sizes, phases);
+  width = uniform_width(guards, s.guard, axis, width, kernel, sizes, alignments);
   BufferId frame = axis.align.buffer;
-  int aligned = std::min(width, phases.common_width(kernel, s.buffer, frame));
+  int aligned = std::min(width, alignments.common_width(kernel, s.buffer, frame));
   Index rest = s.index - Index::dim(last);
   if (frame != kNone) rest = rest - axis.align.base;
-  bool may_shift = size * width >= kLeastUnalignedBytes && may_be_unaligned(s, buffer, phases);
+  bool may_shift = size * width >= kLeastUnalignedBytes && may_be_unaligned(s, buffer, alignments);
   // Where something else serves, no variant for each part of the width.
   aligned = may_shift || frame != kNone ? sizes.whole_or_declared(rest, aligned)
                                         : sizes.dividing_power(rest, aligned);
@@ -125,7 +118,7 @@ int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardCon
 
 }  // namespace
 
-int Phases::common_width(const Kernel &kernel, BufferId buffer, BufferId frame) const {
+int BufferAlignments::common_width(const Kernel &kernel, BufferId buffer, BufferId frame) const {
   auto size = [&](BufferId b) { return static_cast<int>(size_of(kernel.buffers[b].dtype)); };
   auto whole = [&](BufferId b) { return std::max(1, kMaxAccessBytes / size(b)); };
   auto known = [&](BufferId b) { return std::max(1, kernel.buffers[b].alignment / size(b)); };
@@ -134,6 +127,11 @@ int Phases::common_width(const Kernel &kernel, BufferId buffer, BufferId frame) 
   bool both_shifted = shifted.contains(buffer) && shifted.contains(frame);
   return both_shifted ? std::min(whole(buffer), whole(frame))
                       : std::min({whole(buffer), known(buffer), known(frame)});
+}
+
+bool advances_by_one(const Index &index, DimId dim) {
+  std::optional<Index> factor = index.coefficient_of(dim);
+  return factor && factor->is_constant(1);
 }
 
 std::vector<Access> collect_accesses(const Kernel &kernel, const std::vector<Stmt> &body) {
@@ -152,9 +150,8 @@ DimId contiguous_dim(const Kernel &kernel, const std::vector<Access> &accesses,
   for (DimId d = 0; d < kernel.dims.size(); ++d) {
     double bytes = 0;
     for (const Access &a : accesses) {
-      auto factor = a.stmt->index.coefficient_of(d);
-      if (!factor || !factor->is_constant(1)) continue;
-      bytes += approximate(extent_product(kernel, a.dims), sizes) *
+      if (!advances_by_one(a.stmt->index, d)) continue;
+      bytes += approximate(extent_of(kernel.dims, a.dims), sizes) *
                static_cast<double>(size_of(a.dtype));
     }
     if (bytes < best_bytes || bytes == 0) continue;
@@ -169,9 +166,8 @@ Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body) {
   std::vector<std::optional<Index>> part(domain.dims.size());
   std::vector<std::vector<DimId>> groups = dim_groups(domain, body);
   for (const std::vector<DimId> &group : groups) {
-    Index extent = 1;
-    for (DimId d : group) extent = extent * domain.dims[d].extent;
-    joined.dims.push_back({"d" + std::to_string(joined.dims.size()), extent});
+    joined.dims.push_back(
+        {"d" + std::to_string(joined.dims.size()), extent_of(domain.dims, group)});
     joined.roles.push_back(domain.roles[group[0]]);
   }
   Ranges ranges = joined.ranges();
@@ -199,15 +195,16 @@ Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body) {
 }
 
 void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &layout,
-                       const GuardConditions &guards, SizeQuestions &sizes, const Phases &phases) {
+                       const GuardConditions &guards, SizeAssumptions &sizes,
+                       const BufferAlignments &alignments) {
   auto axis = std::find_if(layout.axes.begin(), layout.axes.end(),
                            [](const Axis &a) { return vec_extent(a) > 1; });
   for (Stmt &s : body) {
     bool is_access = s.kind == StmtKind::Load || s.kind == StmtKind::Store;
     if (is_access && axis != layout.axes.end())
-      s.vector = choose_width(kernel, s, *axis, guards, sizes, phases);
+      s.vector = choose_width(kernel, s, *axis, guards, sizes, alignments);
     set_vector_widths(kernel, s.body, s.kind == StmtKind::In ? kernel.layouts[s.layout] : layout,
-                      guards, sizes, phases);
+                      guards, sizes, alignments);
   }
 }
 

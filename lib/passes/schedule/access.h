@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/kernel.h"
-#include "passes/schedule/size_questions.h"
+#include "passes/schedule/size_assumptions.h"
 
 #include <map>
 #include <set>
@@ -20,7 +20,7 @@ struct Access {
 };
 
 /// What is known of where buffers stand relative to 16-byte boundaries.
-struct Phases {
+struct BufferAlignments {
   std::set<BufferId> shifted;   // by the same number of elements, which the launch fixes
   std::set<BufferId> streamed;  // read along all dims: no element is read again
 
@@ -28,6 +28,9 @@ struct Phases {
   /// a frame where element 0 of all buffers is. A power of two.
   int common_width(const Kernel &kernel, BufferId buffer, BufferId frame) const;
 };
+
+/// Whether neighbours along the dim are neighbours in memory.
+bool advances_by_one(const Index &index, DimId dim);
 
 /// Loads and stores of flat statements.
 std::vector<Access> collect_accesses(const Kernel &kernel, const std::vector<Stmt> &body);
@@ -45,6 +48,7 @@ Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body);
 /// Sets the vector width of every load and store that stands in the layout: the widest access of at
 /// most 16 bytes that the vec digit, the offset's divisors and the buffer's alignment allow.
 void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &layout,
-                       const GuardConditions &guards, SizeQuestions &sizes, const Phases &phases);
+                       const GuardConditions &guards, SizeAssumptions &sizes,
+                       const BufferAlignments &alignments);
 
 }  // namespace fuse

@@ -94,8 +94,7 @@ std::vector<DimId> BodyBuilder::union_dims(const std::vector<ValueId> &values) c
 }
 
 void BodyBuilder::emit(Stmt stmt) {
-  std::vector<DimId> dims = merge(union_dims(stmt.operands), dims_of(stmt.index));
-  if (stmt.guard != kNone) dims = merge(dims, kernel_.values[stmt.guard].dims);
+  std::vector<DimId> dims = merge(union_dims(used_values(stmt)), stmt.index.dims());
   count_cheap_ops(stmt);
   list_of(dims).push_back(std::move(stmt));
 }

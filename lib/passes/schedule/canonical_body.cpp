@@ -52,7 +52,6 @@ class Canonicalizer {
   }
 
  private:
-  static std::vector<ValueId> uses(const Stmt &stmt);
   void order_operands(Stmt &stmt) const;
   std::uint64_t hash_of(const Stmt &stmt) const;
   void emit(std::size_t statement);
@@ -65,13 +64,6 @@ class Canonicalizer {
   std::vector<ValueId> number_;            // by value: the new one
   std::vector<KernelValue> values_;
 };
-
-std::vector<ValueId> Canonicalizer::uses(const Stmt &stmt) {
-  std::vector<ValueId> values = stmt.operands;
-  if (stmt.guard != kNone) values.push_back(stmt.guard);
-  for (ValueId v : stmt.index.values()) values.push_back(v);
-  return values;
-}
 
 void Canonicalizer::order_operands(Stmt &stmt) const {
   if (stmt.kind != StmtKind::Compute || !info(stmt.op).is(Commutative)) return;
@@ -91,7 +83,7 @@ std::uint64_t Canonicalizer::hash_of(const Stmt &stmt) const {
   for (DimId d : k_.values[stmt.results[0]].dims) add(d);
   for (const Index::Term &term : stmt.index.terms())
     for (const Atom &atom : term.atoms) add(atom.id);
-  for (ValueId v : uses(stmt)) add(hash_[v]);
+  for (ValueId v : used_values(stmt)) add(hash_[v]);
   return hash;
 }
 
@@ -100,7 +92,7 @@ void Canonicalizer::emit(std::size_t statement) {
   std::vector<std::pair<std::size_t, std::size_t>> stack = {{statement, 0}};
   while (!stack.empty()) {
     auto &[current, next] = stack.back();
-    std::vector<ValueId> needed = uses(body_[current]);
+    std::vector<ValueId> needed = used_values(body_[current]);
     if (next < needed.size()) {
       ValueId v = needed[next++];
       if (number_[v] == kNone) stack.emplace_back(statement_of_[v], 0);

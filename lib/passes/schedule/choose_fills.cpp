@@ -22,29 +22,35 @@ std::size_t num_reductions(const std::vector<Stmt> &body) {
   return count;
 }
 
-void choose_fill(const Kernel &kernel, Stmt &load) {
+/// Reductions that need no tests with the best fill for the load, one of the kernel's.
+std::size_t choose_fill(Kernel &kernel, Stmt &load, std::size_t reductions) {
   std::uint64_t best = 0;
   std::size_t most = 0;
   for (Monoid monoid : kCandidates) {
     std::uint64_t fill = load.fill = candidate(monoid, kernel.buffers[load.buffer].dtype);
     std::size_t count = InvalidValues(kernel).num_neutral();
     if (count > most) best = fill, most = count;
+    if (most == reductions) break;  // each trial looks at the whole kernel
   }
   load.fill = best;
+  return most;
 }
 
-void choose_in(const Kernel &kernel, std::vector<Stmt> &body) {
+/// Whether no reduction needs a test: then the loads that are left keep their fills.
+bool choose_in(Kernel &kernel, std::vector<Stmt> &body, std::size_t reductions) {
   for (Stmt &s : body) {
-    if (s.kind == StmtKind::Load && has_fill(kernel, s)) choose_fill(kernel, s);
-    choose_in(kernel, s.body);
+    bool is_load = s.kind == StmtKind::Load && has_fill(kernel, s);
+    if (is_load && choose_fill(kernel, s, reductions) == reductions) return true;
+    if (choose_in(kernel, s.body, reductions)) return true;
   }
+  return false;
 }
 
 }  // namespace
 
 void choose_fills(Kernel &kernel) {
-  if (InvalidValues(kernel).num_neutral() != num_reductions(kernel.body))
-    choose_in(kernel, kernel.body);
+  std::size_t reductions = num_reductions(kernel.body);
+  if (InvalidValues(kernel).num_neutral() != reductions) choose_in(kernel, kernel.body, reductions);
 }
 
 }  // namespace fuse

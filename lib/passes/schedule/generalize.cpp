@@ -301,11 +301,8 @@ void count_blocks(Kernel &k, Axis &axis) {
 
 bool uses(const Kernel &kernel, const std::string &name) {
   bool found = false;
-  auto look = [&](const Atom &atom) -> std::optional<Index> {
-    found |= atom.kind == Atom::Kind::Symbol && atom.symbol == name;
-    return std::nullopt;
-  };
-  visit_sizes(kernel, [&](const Index &index) { substitute(index, look); });
+  auto is_it = [&](const Atom &a) { return a.kind == Atom::Kind::Symbol && a.symbol == name; };
+  visit_sizes(kernel, [&](const Index &index) { found = found || any_atom(index, is_it); });
   return found;
 }
 
@@ -345,12 +342,12 @@ std::optional<Kernel> generalize(std::span<const Kernel *const> kernels) {
 
 bool divides_by_sizes(const Kernel &kernel) {
   bool divides = false;
-  auto look = [&](const Atom &atom) -> std::optional<Index> {
-    divides |= is_division(atom) && is_position(atom) &&
-               differs_between_instances(kernel, *atom.denominator);
-    return std::nullopt;
+  auto is_slow = [&](const Atom &atom) {
+    return is_division(atom) && is_position(atom) &&
+           differs_between_instances(kernel, *atom.denominator);
   };
-  visit_statements(kernel.body, [&](const Index &index) { substitute(index, look); });
+  visit_statements(kernel.body,
+                   [&](const Index &index) { divides = divides || any_atom(index, is_slow); });
   for (const Layout &layout : kernel.layouts)
     for (const Axis &axis : layout.axes)
       for (std::size_t d = 1; d < axis.dims.size(); ++d)

@@ -8,6 +8,7 @@
 #include "ir/format.h"
 #include "ir/op.h"
 #include "passes/schedule/kernel_reductions.h"
+#include "passes/schedule/liveness.h"
 #include "passes/schedule/mapping.h"
 #include "passes/schedule/split_parts.h"
 #include "passes/schedule/tiles.h"
@@ -44,10 +45,10 @@ class Assembler {
     draft(body);
     std::vector<Access> accesses = collect_accesses(built_.kernel, body);
     for (const Access &a : accesses)
-      if (a.dims.size() == domain_.dims.size()) phases_.streamed.insert(a.stmt->buffer);
+      if (a.dims.size() == domain_.dims.size()) alignments_.streamed.insert(a.stmt->buffer);
     mapping_ = choose_mapping({built_.kernel, domain_, accesses, reductions_.use, target_, options_,
-                               sizes_, phases_, static_cast<std::int64_t>(body.size()),
-                               most_live(body), common_threads_});
+                               sizes_, alignments_, static_cast<std::int64_t>(body.size()),
+                               most_live(built_.kernel, body), common_threads_});
     assemble(body);
     return std::move(built_);
   }
@@ -60,8 +61,8 @@ class Assembler {
   const LowerOptions &options_;
   const std::vector<bool> &approximable_;
   int common_threads_;
-  SizeQuestions sizes_;
-  Phases phases_;
+  SizeAssumptions sizes_;
+  BufferAlignments alignments_;
   Domain domain_;
   KernelTensors tensors_;
   KernelReductions reductions_;
@@ -79,7 +80,7 @@ class Assembler {
     k.buffers.push_back({layout.name, g_.dtype(node), shape,
                          layout.is_scalar ? BufferRole::Scalar : role, layout.alignment, false,
                          layout.strided});
-    if (layout.shifted) phases_.shifted.insert(id);
+    if (layout.shifted) alignments_.shifted.insert(id);
     return {id, layout.shape, layout.strided, layout.name, layout.has_rows};
   }
 
@@ -135,8 +136,8 @@ class Assembler {
     reduce_levels(builder, [this](NodeId node) { return !has_terms(node); }, true);
     for (NodeId id : planned_.stores) builder.store(id);
     finish(builder);
-    reductions_.use.held_bytes = most_held_bytes(body);
-    reductions_.use.arriving_bytes = arriving_bytes(body);
+    reductions_.use.held_bytes = most_held_bytes(built_.kernel, domain_, body);
+    reductions_.use.arriving_bytes = arriving_bytes(built_.kernel, domain_, body);
   }
 
   /// Reductions one after another, those that may go together together.
@@ -161,85 +162,6 @@ class Assembler {
     guards_ = builder.guard_conditions();
   }
 
-  /// Bytes of each element that threads hold where these are most: values that depend on folded
-  /// dims, made before and used behind what is not reordered: a reduction, a store, and a load
-  /// behind a store. Loads before the first reduction are in flight together.
-  int most_held_bytes(const std::vector<Stmt> &body) const {
-    std::vector<std::size_t> last_use(built_.kernel.values.size(), 0);
-    for (std::size_t i = 0; i < body.size(); ++i)
-      for (ValueId v : body[i].operands) last_use[v] = i;
-    auto bytes = [&](ValueId v) {
-      return is_element(v) ? static_cast<int>(size_of(built_.kernel.values[v].dtype)) : 0;
-    };
-    int most = 0, held = 0, in_flight = 0;
-    bool has_stored = false, has_reduced = false;
-    for (std::size_t i = 0; i < body.size(); ++i) {
-      for (ValueId v : body[i].operands)
-        if (last_use[v] == i) {
-          held -= bytes(v);
-          last_use[v] = 0;  // once, where it is used twice
-        }
-      StmtKind kind = body[i].kind;
-      has_stored = has_stored || kind == StmtKind::Store;
-      has_reduced = has_reduced || kind == StmtKind::Reduce;
-      if (kind == StmtKind::Load && !has_reduced) in_flight += bytes(body[i].results[0]);
-      if (kind == StmtKind::Reduce) most = std::max({most, held, in_flight});
-      for (ValueId v : body[i].results)
-        if (last_use[v] > i) held += bytes(v);
-      if (kind == StmtKind::Reduce || (has_stored && is_access(kind))) most = std::max(most, held);
-    }
-    return most;
-  }
-
-  /// Registers of values of one slot, where these are most.
-  std::int64_t most_live(const std::vector<Stmt> &body) const {
-    std::vector<std::size_t> last_use(built_.kernel.values.size(), 0);
-    for (std::size_t i = 0; i < body.size(); ++i)
-      for (ValueId v : body[i].operands) last_use[v] = i;
-    auto registers = [&](ValueId v) -> std::int64_t {
-      const KernelValue &value = built_.kernel.values[v];
-      return value.dims.empty() || is_bool(value.dtype) ? 0 : size_of(value.dtype) > 4 ? 2 : 1;
-    };
-    std::int64_t live = 0, most = 1;
-    for (std::size_t i = 0; i < body.size(); ++i) {
-      for (ValueId v : std::set<ValueId>(body[i].operands.begin(), body[i].operands.end()))
-        if (last_use[v] == i) live -= registers(v);
-      for (ValueId v : body[i].results)
-        if (last_use[v] > i) live += registers(v);
-      most = std::max(most, live);
-    }
-    return most;
-  }
-
-  /// Bytes of each element while loads behind the last reduction are in flight together.
-  int arriving_bytes(const std::vector<Stmt> &body) const {
-    auto is_reduce = [](const Stmt &s) { return s.kind == StmtKind::Reduce; };
-    auto behind = std::find_if(body.rbegin(), body.rend(), is_reduce).base();
-    std::set<ValueId> used, arriving;
-    for (auto s = behind; s != body.end(); ++s) used.insert(s->operands.begin(), s->operands.end());
-    for (auto s = body.begin(); s != behind; ++s)
-      for (ValueId v : s->results)
-        if (used.contains(v)) arriving.insert(v);
-    for (auto s = behind; s != body.end() && s->kind != StmtKind::Store; ++s)
-      if (s->kind == StmtKind::Load && runs_along_all(s->results[0]))
-        arriving.insert(s->results[0]);
-    int bytes = 0;
-    for (ValueId v : arriving)
-      if (is_element(v)) bytes += static_cast<int>(size_of(built_.kernel.values[v].dtype));
-    return bytes;
-  }
-
-  bool runs_along_all(ValueId value) const {
-    return built_.kernel.values[value].dims.size() == domain_.dims.size();
-  }
-
-  static bool is_access(StmtKind kind) { return kind == StmtKind::Load || kind == StmtKind::Store; }
-
-  bool is_element(ValueId value) const {
-    const std::vector<DimId> &dims = built_.kernel.values[value].dims;
-    return std::any_of(dims.begin(), dims.end(), [&](DimId d) { return domain_.is_folded(d); });
-  }
-
   void assemble(std::vector<Stmt> &draft_body) {
     Kernel &k = built_.kernel;
     k.name = planned_.name;
@@ -250,8 +172,8 @@ class Assembler {
     built_.limits = mapping_.limits;
     k.body = laid_out(std::move(draft_body));
     k.index_bits = offsets_are_narrow() ? 32 : 64;
-    set_vector_widths(k, k.body, k.layouts[0], guards_, sizes_, phases_);
-    take_for_granted();
+    set_vector_widths(k, k.body, k.layouts[0], guards_, sizes_, alignments_);
+    record_assumptions();
   }
 
   std::vector<Stmt> laid_out(std::vector<Stmt> flat) {
@@ -269,7 +191,7 @@ class Assembler {
   }
 
   /// What the layout takes for granted of the sizes.
-  void take_for_granted() {
+  void record_assumptions() {
     built_.kernel.divisors = sizes_.divisors();
     built_.kernel.minima = sizes_.minima();
     for (Limit &limit : sizes_.limits()) built_.limits.push_back(std::move(limit));
@@ -285,23 +207,13 @@ class Assembler {
     auto require = [&](const Index &value, std::int64_t max) {
       std::optional<std::int64_t> constant = value.constant();
       narrow &= constant ? *constant <= max : options_.narrow_offsets;
-      if (!constant) limits.push_back({value, max, "offsets in 32 bits"});
+      if (!constant) limits.push_back({Limit::Kind::Offsets, value, max, "offsets in 32 bits"});
     };
     for (const Buffer &b : k.buffers) require(product(b.shape), INT32_MAX);
     for (const Layout &layout : k.layouts)
-      for (const Axis &axis : layout.axes) {
-        std::vector<Index> extents;
-        for (const Digit &d : axis.digits) extents.push_back(d.extent);
-        require(product(extents), kMaxNarrowPositions);
-      }
+      for (const Axis &axis : layout.axes) require(axis_span(axis), kMaxNarrowPositions);
     if (narrow) built_.limits.insert(built_.limits.end(), limits.begin(), limits.end());
     return narrow;
-  }
-
-  static Index product(const std::vector<Index> &factors) {
-    Index n = 1;
-    for (const Index &f : factors) n = n * f;
-    return n;
   }
 
   static Stmt loop(const char *name, std::vector<Stmt> body) {
@@ -317,7 +229,8 @@ class Assembler {
   Stmt row_loop(std::vector<Stmt> body) const {
     Stmt s = loop(kRowLoop, std::move(body));
     if (domain_.has_columns()) return s;
-    for (const Axis &axis : mapping_.layout.axes) s.partition |= has_loop(axis) && !is_exact(axis);
+    for (const Axis &axis : mapping_.layout.axes)
+      s.partition |= has_loop(axis) && !is_exact(built_.kernel, axis);
     return s;
   }
 
@@ -325,13 +238,6 @@ class Assembler {
     return std::any_of(axis.digits.begin(), axis.digits.end(), [](const Digit &d) {
       return d.kind == DigitKind::Loop && !d.extent.is_constant(1);
     });
-  }
-
-  bool is_exact(const Axis &axis) const {
-    Index spanned = 1, extent = 1;
-    for (const Digit &d : axis.digits) spanned = spanned * d.extent;
-    for (DimId d : axis.dims) extent = extent * domain_.dims[d].extent;
-    return axis.align.buffer == kNone && spanned == extent;
   }
 
   void reduce_pass(BodyBuilder &builder, int pass, std::vector<Stmt> &body) {
@@ -356,7 +262,7 @@ class Assembler {
   /// Before the first barrier, so that a row arrives at once.
   static void issue_loads_first(std::vector<Stmt> &body) {
     std::stable_partition(body.begin(), body.end(), [](const Stmt &s) {
-      return s.kind == StmtKind::Load && s.guard == kNone && !s.index.uses(Atom::Kind::Value);
+      return s.kind == StmtKind::Load && used_values(s).empty();
     });
   }
 

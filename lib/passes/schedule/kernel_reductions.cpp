@@ -19,7 +19,7 @@ class Analysis {
     for (NodeId id : planned_.stores) {
       if (passes_[id] == 0) continue;
       r_.finished.insert(id);
-      r_.use.re_expanded |= runs_along_row(id);
+      r_.use.reexpands |= runs_along_row(id);
     }
     match_online();
     return std::move(r_);
@@ -78,7 +78,7 @@ class Analysis {
   /// Where nothing but results of reductions is stored along the rows, sums that can rise with
   /// their maximum spare the second pass; all of them must.
   void match_online() {
-    if (r_.use.re_expanded || r_.use.levels != 2 || domain_.has_columns()) return;
+    if (r_.use.reexpands || r_.use.levels != 2 || domain_.has_columns()) return;
     std::map<NodeId, OnlineSum> matches;
     for (const auto &[node, pass] : r_.pass) {
       if (pass == 1) continue;

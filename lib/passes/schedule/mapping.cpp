@@ -20,8 +20,6 @@ constexpr std::int64_t kSplitRow = 4097;           // of few rows, each worth se
 constexpr std::int64_t kStreamedRow = 16385;       // that nothing is kept of
 constexpr std::int64_t kLongRow = 65537;           // worth all threads of a block
 constexpr std::int64_t kBlockThreads = 256;        // that hold a row alone before others help
-constexpr std::int64_t kClusterThreads = 128;      // of each block where several share a row
-constexpr std::int64_t kMaxCluster = 8;            // larger ones need an opt-in at launch
 constexpr int kLoopElements = 16;                  // of a thread in an iteration
 constexpr std::int64_t kExchangeBytes = 47 << 10;  // shared memory that needs no opt-in, less flags
 constexpr std::int64_t kMinLanes = 16;             // neighbouring columns: a sector of 16-bit types
@@ -122,35 +120,28 @@ class Chooser : MappingQueries {
     Index row = extent(folded_);
     bool aligned = folded_.size() > 1 || !needs_frame();
     if (!aligned && !is_long_row(row)) vec_ = 1;
-    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
+    bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
     std::int64_t rows = expected(extent(kept_));
     if (!keeps && rows < 2 * p_.target.num_sms && p_.sizes.is_at_least(row, kSplitRow))
       return map_split_rows(row);
     if (!keeps && p_.sizes.is_at_least(row, kStreamedRow)) return map_streaming_rows(row, aligned);
     std::int64_t n = row_length(row, aligned ? 0 : vec_ - 1);
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
-    std::int64_t capacity = std::max(std::int64_t{p_.target.max_threads_per_block},
-                                     2 * max_cluster() * kClusterThreads) *
-                            max_elements();
-    if (n > capacity) return map_streaming_rows(row, aligned);
+    if (n > max_row_threads(p_.target) * max_elements()) return map_streaming_rows(row, aligned);
     map_resident_rows(row, aligned);
-  }
-
-  std::int64_t max_cluster() const {
-    return std::min<std::int64_t>(p_.target.max_cluster, kMaxCluster);
   }
 
   /// Blocks that share a row: one where a block of a few hundred threads holds it.
   std::int64_t blocks_of_row(std::int64_t span) const {
     if (span <= kBlockThreads * max_elements()) return 1;
     std::int64_t blocks = pow2_at_least(ceil_div(span, cluster_threads(span) * max_elements()));
-    return blocks <= max_cluster() ? blocks : 1;
+    return blocks <= max_row_cluster(p_.target) ? blocks : 1;
   }
 
   /// Small blocks where as many as a cluster takes hold the row: more of them fill an SM. Threads
   /// that hold packed elements take few registers: larger blocks do, of which fewer meet.
   std::int64_t cluster_threads(std::int64_t span) const {
-    std::int64_t held = max_cluster() * kClusterThreads * max_elements();
+    std::int64_t held = max_row_cluster(p_.target) * kClusterThreads * max_elements();
     bool is_packed = p_.reductions.held_bytes % 4 != 0;
     return span <= held && !is_packed ? kClusterThreads : 2 * kClusterThreads;
   }
@@ -191,8 +182,8 @@ class Chooser : MappingQueries {
     if (!aligned) align(columns);
     m_.layout.axes = {rows_axis(rows, lanes), columns};
     if (!row.constant())
-      m_.limits.push_back(
-          {row + head, blocks * lanes * regs * vec_, "a row in the registers of a block"});
+      m_.limits.push_back({Limit::Kind::Capacity, row + head, blocks * lanes * regs * vec_,
+                           "a row in the registers of a block"});
   }
 
   /// The kept dims: `rows` rows a block, at this stride of the thread index.
@@ -253,7 +244,7 @@ class Chooser : MappingQueries {
     vec_ = std::min(vec_, dividing_vector());
     if (!starts_are_aligned()) vec_ = 1;
     Index columns = p_.domain.dims[inner_].extent;
-    bool keeps = p_.reductions.re_expanded || p_.reductions.levels > 1;
+    bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
     std::int64_t n = keeps ? row_length(extent(folded_)) : expected_at_least_1(extent(folded_));
     std::int64_t lanes =
         std::min<std::int64_t>(32, pow2_at_least(ceil_div(expected_at_least_1(columns), vec_)));
@@ -334,8 +325,8 @@ class Chooser : MappingQueries {
     m_.layout.axes.push_back(
         axis(folded_, {digit(DigitKind::Reg, regs), digit(DigitKind::Thread, down, lanes)}));
     if (!extent(folded_).constant())
-      m_.limits.push_back(
-          {extent(folded_), down * regs, "folded dims in the registers of a block"});
+      m_.limits.push_back({Limit::Kind::Capacity, extent(folded_), down * regs,
+                           "folded dims in the registers of a block"});
     return true;
   }
 

@@ -10,14 +10,14 @@ namespace fuse {
 
 /// Reductions of a kernel relative to its stores.
 struct ReductionUse {
-  int levels = 0;            // chains of reductions: a reduction of what another one feeds has 2
-  int exchanges = 0;         // times that threads of a row meet for them
-  bool re_expanded = false;  // a stored value that depends on them runs along the rows
-  int state_bytes = 0;       // of all of them, for one result
-  int held_bytes = 0;        // of each element, across a barrier
-  int arriving_bytes = 0;    // of each element, behind the last: what is held, and is being loaded
-  int column_bytes = 0;      // of those over columns whose results run along the rows
-  int columns = 0;           // their number
+  int levels = 0;          // chains of reductions: a reduction of what another one feeds has 2
+  int exchanges = 0;       // times that threads of a row meet for them
+  bool reexpands = false;  // a stored value that depends on them runs along the rows
+  int state_bytes = 0;     // of all of them, for one result
+  int held_bytes = 0;      // of each element, across a barrier
+  int arriving_bytes = 0;  // of each element, behind the last: what is held, and is being loaded
+  int column_bytes = 0;    // of those over columns whose results run along the rows
+  int columns = 0;         // their number
 };
 
 enum class Form {
@@ -42,8 +42,8 @@ struct Mapping {
   Layout layout;  // of the body
   Layout across;  // Tiled: of the accesses along square.across
   Square square;
-  Layout finish;  // Split: of the last block
-  Layout gather;  // Split in two steps: of the last block of a group
+  Layout finish;        // Split: of the last block
+  Layout group_finish;  // Split in two steps: of the last block of a group
   DimId split = kNone,
         part = kNone;          // Split: the block's part, and the parts seen by the last block
   DimId tile = kNone;          // Split: the group of blocks that share a result
@@ -67,8 +67,8 @@ struct MappingProblem {
   ReductionUse reductions;
   const Target &target;
   const LowerOptions &options;
-  SizeQuestions &sizes;
-  const Phases &phases;
+  SizeAssumptions &sizes;
+  const BufferAlignments &alignments;
   std::int64_t statements = 1;  // of the flat body
   std::int64_t live = 1;        // registers of one slot where most of its values are live
   int common_threads = 0;       // of kernels that shall differ in sizes alone; 0: this one's own

@@ -1,8 +1,8 @@
 // Questions that every choice of a mapping asks of its problem.
 #pragma once
 
+#include "passes/row_limits.h"
 #include "passes/schedule/mapping.h"
-#include "passes/statement_limit.h"
 
 #include <algorithm>
 #include <bit>
@@ -31,17 +31,9 @@ class MappingQueries {
   DimId inner_ = 0;  // offsets advance along it by one element
   int vec_ = 1;      // elements of a thread's access along it
 
-  Index extent(const std::vector<DimId> &dims) const {
-    Index product = 1;
-    for (DimId d : dims) product = product * p_.domain.dims[d].extent;
-    return product;
-  }
+  Index extent(const std::vector<DimId> &dims) const { return extent_of(p_.domain.dims, dims); }
 
-  /// Value of an extent, symbols at their expected sizes.
-  std::int64_t expected(const Index &index) const {
-    return evaluate_saturating(
-        index, [&](const Atom &a) -> std::int64_t { return p_.options.sizes.at(a.symbol); });
-  }
+  std::int64_t expected(const Index &index) const { return p_.sizes.expected(index); }
 
   /// The length of a row that a layout holds, behind a head: of a tier, where sizes are not known.
   std::int64_t row_length(const Index &row, int head = 0) const {
@@ -77,14 +69,11 @@ class MappingQueries {
     return static_cast<int>(std::min<std::int64_t>(widest, max_slots()));
   }
 
-  bool is_contiguous(const Access &a) const {
-    auto factor = a.stmt->index.coefficient_of(inner_);
-    return factor && factor->is_constant(1);
-  }
+  bool is_contiguous(const Access &a) const { return advances_by_one(a.stmt->index, inner_); }
 
   /// Bytes of the access that vectors move which start where those of the frame do.
   int vector_bytes(const Access &a, BufferId frame) const {
-    int width = std::min(vec_, p_.phases.common_width(p_.draft, a.stmt->buffer, frame));
+    int width = std::min(vec_, p_.alignments.common_width(p_.draft, a.stmt->buffer, frame));
     return width * static_cast<int>(size_of(a.dtype));
   }
 

@@ -5,11 +5,12 @@ namespace fuse {
 
 namespace {
 
-constexpr int kResidentRegisters = 24;  // likewise, of a thread that holds a part of a row
-constexpr int kUnpackRegisters = 8;     // more where it holds packed elements
-constexpr int kRegistersPerRow = 16;    // of an operand along the row, weights for one
-constexpr int kLoopRegisters = 36;      // of a thread in a loop: the values in work too
-constexpr int kRegistersPerSlot = 2;    // of a position that needs divisions
+// Of a thread that holds a part of a row: addresses, edges, states.
+constexpr int kResidentRegisters = 24;
+constexpr int kUnpackRegisters = 8;   // more where it holds packed elements
+constexpr int kRegistersPerRow = 16;  // of an operand along the row, weights for one
+constexpr int kLoopRegisters = 36;    // of a thread in a loop: the values in work too
+constexpr int kRegistersPerSlot = 2;  // of a position that needs divisions
 constexpr int kLeastWithEdges = 48;
 
 class Registers : MappingQueries {
@@ -39,7 +40,7 @@ class Registers : MappingQueries {
       bytes += is_full ? static_cast<std::int64_t>(size_of(a.dtype)) : 0;
       rows += !is_full && std::find(a.dims.begin(), a.dims.end(), inner_) != a.dims.end();
     }
-    // Elements at edges come one by one.
+    // Vectors at edges are loaded whole, and mended behind all loads.
     bool has_edges = std::any_of(m_.layout.axes.begin(), m_.layout.axes.end(),
                                  [](const Axis &a) { return a.align.buffer != kNone; });
     std::int64_t held =
@@ -51,7 +52,7 @@ class Registers : MappingQueries {
     return std::max<std::int64_t>(held + addresses, has_edges ? kLeastWithEdges : 0);
   }
 
-  /// Loads at edges stand in branches, so that all of a row are in flight before one is used.
+  /// Edges are mended behind all loads of a row, which are in flight together.
   std::int64_t bytes_held(bool has_edges) const {
     const ReductionUse &use = p_.reductions;
     return has_edges ? std::max(use.held_bytes, use.arriving_bytes) : use.held_bytes;

@@ -76,8 +76,8 @@ class RowsAndColumns : MappingQueries {
     m_.resident = static_cast<int>(std::clamp<std::int64_t>(
         p_.target.registers_per_sm / (threads * registers), 1, kMaxResident));
     if (!extent(rows_).constant())
-      m_.limits.push_back(
-          {extent(rows_), lanes_ * regs_ * vec_, "a row in the registers of a block"});
+      m_.limits.push_back({Limit::Kind::Capacity, extent(rows_), lanes_ * regs_ * vec_,
+                           "a row in the registers of a block"});
   }
 
   void choose_parts() {
@@ -128,13 +128,13 @@ class RowsAndColumns : MappingQueries {
   void lay_out_finish() {
     m_.finish = combining("F", m_.part, groups_ > 1 ? groups_ : members_, kPartLoop);
     if (groups_ == 1) return;
-    m_.gather = combining("G", m_.member, members_, kMemberLoop);
-    m_.gather.axes.push_back(grid_axis(m_.group, groups_, members_));
+    m_.group_finish = combining("G", m_.member, members_, kMemberLoop);
+    m_.group_finish.axes.push_back(grid_axis(m_.group, groups_, members_));
   }
 
   /// Columns across the threads; threads that are left share the parts.
   Layout combining(const char *name, DimId parts, std::int64_t n, const char *loop) const {
-    bool along_rows = p_.reductions.columns > 0 || p_.reductions.re_expanded;
+    bool along_rows = p_.reductions.columns > 0 || p_.reductions.reexpands;
     std::int64_t vec = along_rows ? std::min<std::int64_t>(vec_, kPartVector) : 1;
     std::int64_t lanes =
         along_rows ? std::min<std::int64_t>(pow2_at_least(ceil_div(row(), vec)), m_.threads) : 1;

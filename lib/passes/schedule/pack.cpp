@@ -87,10 +87,7 @@ void order_buffers(Candidate &c) {
 /// Offsets are linear: how many elements a buffer has is all that its shape says.
 void flatten(std::vector<Buffer> &buffers) {
   for (Buffer &b : buffers) {
-    if (b.role == BufferRole::Scalar) continue;
-    Index elements = 1;
-    for (const Index &extent : b.shape) elements = elements * extent;
-    b.shape = {elements};
+    if (b.role != BufferRole::Scalar) b.shape = {product(b.shape)};
   }
 }
 
@@ -316,7 +313,8 @@ void Packer::limit_blocks(const Kernel &kernel) {
   for (int i = 0; i < kernel.instances; ++i) {
     Index blocks = at_instance(kernel, grid, i);
     if (!blocks.constant() && seen.insert(blocks).second)
-      p_.limits.push_back({blocks, INT32_MAX / kernel.instances, "the blocks of an instance"});
+      p_.limits.push_back(
+          {Limit::Kind::Blocks, blocks, INT32_MAX / kernel.instances, "the blocks of an instance"});
   }
 }
 

@@ -6,6 +6,7 @@
 #include "passes/schedule/choose_fills.h"
 #include "passes/schedule/kernel_builder.h"
 #include "passes/schedule/pack.h"
+#include "passes/size_class.h"
 #include "passes/tolerance.h"
 
 #include <algorithm>
@@ -190,11 +191,8 @@ class Scheduler {
   }
 
   void add_range(const SizeRange &range) {
-    auto is_known = [&](const SizeRange &r) {
-      return r.value == range.value && r.min == range.min && r.max == range.max;
-    };
-    if (std::none_of(program_.ranges.begin(), program_.ranges.end(), is_known))
-      program_.ranges.push_back(range);
+    std::vector<SizeRange> &ranges = program_.ranges;
+    if (std::find(ranges.begin(), ranges.end(), range) == ranges.end()) ranges.push_back(range);
   }
 
   std::vector<NodeId> results_of(NodeId id) const {

@@ -7,7 +7,7 @@ namespace fuse {
 
 namespace {
 
-constexpr LayoutId kFinish = 1, kGather = 2;
+constexpr LayoutId kFinish = 1, kGroupFinish = 2;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ PartCombiner::PartCombiner(const Domain &domain, const Mapping &mapping, BuiltKe
   if (!two_steps) return;
   k.dims.push_back({"group", mapping_.groups});
   k.dims.push_back({"member", mapping_.members});
-  k.layouts.push_back(mapping_.gather);
+  k.layouts.push_back(mapping_.group_finish);
 }
 
 void PartCombiner::combine(std::vector<Stmt> &body, const std::function<void()> &store_results) {
@@ -43,15 +43,15 @@ void PartCombiner::combine(std::vector<Stmt> &body, const std::function<void()> 
 
 /// The last block of each group combines the group's parts to one.
 void PartCombiner::combine_groups(std::vector<Stmt> &body) {
-  std::vector<Stmt> gather;
-  enter(kGather, gather);
+  std::vector<Stmt> finish;
+  enter(kGroupFinish, finish);
   Index group = Index::dim(mapping_.group);
   read_parts(group * mapping_.members + Index::dim(mapping_.member), mapping_.member, kMemberLoop,
-             gather);
-  store_parts(group, mapping_.groups, gather);
+             finish);
+  store_parts(group, mapping_.groups, finish);
   body.push_back(last_block(Index::dim(mapping_.tile) * mapping_.groups + group,
-                            mapping_.tiles * mapping_.groups, mapping_.members, kGather,
-                            std::move(gather)));
+                            mapping_.tiles * mapping_.groups, mapping_.members, kGroupFinish,
+                            std::move(finish)));
 }
 
 void PartCombiner::enter(LayoutId layout, std::vector<Stmt> &body) {

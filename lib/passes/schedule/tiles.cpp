@@ -17,12 +17,7 @@ constexpr int kThreads = 256;
 constexpr std::int64_t kLineBytes = 128;
 constexpr std::int64_t kLeastSide = 32;
 constexpr std::int64_t kLeastExtent = 8;  // shorter dims leave whole sectors to each thread anyway
-constexpr std::size_t kAccessBytes = 16;
-
-bool advances_by_one(const Index &index, DimId dim) {
-  auto factor = index.coefficient_of(dim);
-  return factor && factor->is_constant(1);
-}
+constexpr std::int64_t kAccessBytes = 16;
 
 /// Whether the access runs along `across` and its neighbours along `inner` lie apart. Guards and
 /// gathered positions are computed in the layout of the body.
@@ -73,32 +68,36 @@ class Tiler : MappingQueries {
     return best;
   }
 
-  bool is_contiguous(const Access &a) const {
+  bool is_along_tile(const Access &a) const {
     return advances_by_one(a.stmt->index, m_.square.inner) ||
            runs_across(p_.draft, *a.stmt, m_.square.inner, m_.square.across);
   }
 
-  /// Lines of the widest tensor; smaller where the body is long.
-  void choose_side() {
+  /// Bytes of the widest element that these accesses move.
+  template <class Predicate>
+  std::int64_t widest(const Predicate &counts) const {
     std::size_t wide = 1;
     for (const Access &a : p_.accesses)
-      if (is_contiguous(a)) wide = std::max(wide, size_of(a.dtype));
+      if (counts(a)) wide = std::max(wide, size_of(a.dtype));
+    return static_cast<std::int64_t>(wide);
+  }
+
+  /// Lines of the widest tensor; smaller where the body is long.
+  void choose_side() {
+    std::int64_t wide = widest([this](const Access &a) { return is_along_tile(a); });
     std::int64_t &side = m_.square.side;
-    side = std::max(kLeastSide, kLineBytes / static_cast<std::int64_t>(wide));
+    side = std::max(kLeastSide, kLineBytes / wide);
     while (side > kLeastSide && side * side / kThreads > max_slots()) side /= 2;
   }
 
   /// Elements of an access along the dim: 16 bytes of the widest tensor that is contiguous there,
   /// fewer where starts are not aligned to them.
   int vector_along(DimId dim, DimId other) {
-    std::size_t wide = 1;
     inner_ = dim;
-    auto along = [&](const Access &a) {
+    std::int64_t wide = widest([&](const Access &a) {
       return advances_by_one(a.stmt->index, dim) && !advances_by_one(a.stmt->index, other);
-    };
-    for (const Access &a : p_.accesses)
-      if (along(a)) wide = std::max(wide, size_of(a.dtype));
-    vec_ = static_cast<int>(std::max<std::size_t>(1, kAccessBytes / wide));
+    });
+    vec_ = static_cast<int>(std::max<std::int64_t>(1, kAccessBytes / wide));
     vec_ = dividing_vector();
     while (vec_ > 1 && !starts_are_aligned()) vec_ /= 2;
     return vec_;
@@ -178,9 +177,7 @@ class Stager {
   }
 
   /// In flight together with those across.
-  static bool is_early(const Stmt &s) {
-    return s.kind == StmtKind::Load && s.guard == kNone && !s.index.uses(Atom::Kind::Value);
-  }
+  static bool is_early(const Stmt &s) { return s.kind == StmtKind::Load && used_values(s).empty(); }
 
   void stage_load(Stmt s) {
     ValueId result = s.results[0];

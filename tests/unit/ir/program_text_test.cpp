@@ -21,8 +21,11 @@ constexpr std::string_view kEverything =
   output %y: f32[B, 2*B*N + 1] align 16
   workspace B*4
   workspace 4 counter
-  limit B*x.stride0 <= 2147483647 "offsets of \"x\"\\\n\tin 32 bits"
-  limit -B + 8 <= 0 "too few"
+  limit offsets B*x.stride0 <= 2147483647 "offsets of \"x\"\\\n\tin 32 bits"
+  limit minimum -B + 8 <= 0 "too few"
+  limit capacity B <= 4096 "a row"
+  limit divisor B % 8 <= 0 "no multiple"
+  limit blocks B <= 1073741823 ""
   class 1 <= B % 8 <= 7
   class 0 <= B*N <= 9223372036854775807
   kernel @k0(%x: f32[B, 3], %s: f32[] scalar) -> (%y: f32[B]) workspace (%w: f32[B] coherent, %c: u32[1] coherent) threads 128 cluster 1 index 32 divisors (B 8) {
@@ -72,6 +75,7 @@ TEST(ProgramText, ReadsWhatRunsAndWhatReportsShow) {
   EXPECT_EQ(to_string(p.outputs[0].shape), "[B, 2*B*N + 1]");
   EXPECT_EQ(p.workspace[0].bytes, Index::symbol("B") * 4);
   EXPECT_TRUE(p.workspace[1].counter);
+  EXPECT_EQ(p.limits[0].kind, Limit::Kind::Offsets);
   EXPECT_EQ(p.limits[0].max, INT32_MAX);
   EXPECT_EQ(p.limits[0].why, "offsets of \"x\"\\\n\tin 32 bits");
   ASSERT_EQ(p.steps.size(), 5u);
@@ -180,6 +184,9 @@ TEST(ProgramText, ReportsThePlace) {
             "p:8:1: error: Q is no size of the program");
   EXPECT_EQ(error_of("program @n {\nsymbol B min=3 max=2 divisor=1"),
             "p:2:8: error: the bounds of B hold no size");
+  EXPECT_EQ(error_of("program @n {\nlimit height 4 <= 5 \"\""),
+            "p:2:7: error: a limit is one of capacity, offsets, divisor, minimum and blocks, not "
+            "'height'");
   EXPECT_EQ(error_of("program @n {\ninput %s: f32[4] align 4 scalar"),
             "p:2:7: error: a scalar has no extents and no strides");
 }

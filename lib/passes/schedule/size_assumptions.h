@@ -12,9 +12,9 @@ namespace fuse {
 /// Answers from the class of the sizes, and keeps what the answers take for granted: a program is
 /// right where its limits hold, and another would be no better where its ranges do. What follows
 /// from the divisors that the graph declares is taken for granted everywhere.
-class SizeQuestions {
+class SizeAssumptions {
  public:
-  SizeQuestions(const std::vector<Symbol> &symbols, const LowerOptions &options)
+  SizeAssumptions(const std::vector<Symbol> &symbols, const LowerOptions &options)
       : symbols_(symbols), options_(options) {}
 
   /// Whether the power of two divides the index at every position.
@@ -24,6 +24,8 @@ class SizeQuestions {
   /// All of the width, or what the declared divisors give: no variant for each part of it.
   int whole_or_declared(const Index &index, int width);
 
+  /// Value of an extent, symbols at their expected sizes; nothing is taken for granted.
+  std::int64_t expected(const Index &extent) const;
   /// The longest row of the tier that the extent is in; the extent itself where it is constant.
   std::int64_t tier(const Index &extent);
   bool is_at_least(const Index &extent, std::int64_t length);
@@ -41,7 +43,6 @@ class SizeQuestions {
   void rely_on(std::int64_t factor, const Index::Term &term, bool on_class);
   std::int64_t declared_divisor(const std::string &symbol) const;
   std::int64_t class_divisor(const std::string &symbol) const;
-  std::int64_t expected(const Index &extent) const;
   void promise_least(const Index &extent, std::int64_t least);
   void add_range(const Index &value, std::int64_t min, std::int64_t max);
 

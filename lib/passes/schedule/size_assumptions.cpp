@@ -1,7 +1,8 @@
 // Divisors of terms, tiers of extents.
-#include "passes/schedule/size_questions.h"
+#include "passes/schedule/size_assumptions.h"
 
 #include "ir/format.h"
+#include "passes/size_class.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -32,28 +33,28 @@ bool divides_product(std::int64_t factor, const Index::Term &term, Divisor divis
 
 }  // namespace
 
-std::int64_t SizeQuestions::declared_divisor(const std::string &symbol) const {
+std::int64_t SizeAssumptions::declared_divisor(const std::string &symbol) const {
   for (const Symbol &s : symbols_)
     if (s.name == symbol) return s.bounds.divisor;
   return 1;
 }
 
-std::int64_t SizeQuestions::class_divisor(const std::string &symbol) const {
+std::int64_t SizeAssumptions::class_divisor(const std::string &symbol) const {
   auto it = options_.divisors.find(symbol);
   return std::lcm(it == options_.divisors.end() ? 1 : it->second, declared_divisor(symbol));
 }
 
-bool SizeQuestions::divides(std::int64_t factor, const Index &index) {
+bool SizeAssumptions::divides(std::int64_t factor, const Index &index) {
   return std::all_of(index.terms().begin(), index.terms().end(),
                      [&](const Index::Term &t) { return divides_term(factor, t); });
 }
 
-int SizeQuestions::dividing_power(const Index &index, int limit) {
+int SizeAssumptions::dividing_power(const Index &index, int limit) {
   while (limit > 1 && !divides(limit, index)) limit /= 2;
   return limit;
 }
 
-int SizeQuestions::whole_or_declared(const Index &index, int width) {
+int SizeAssumptions::whole_or_declared(const Index &index, int width) {
   if (divides(width, index)) return width;
   std::int64_t divisor = known_divisor(index, [&](const Atom &a) -> std::int64_t {
     return is_symbol(a) ? declared_divisor(a.symbol) : 1;
@@ -61,7 +62,7 @@ int SizeQuestions::whole_or_declared(const Index &index, int width) {
   return static_cast<int>(std::gcd(divisor, std::int64_t{width}));
 }
 
-bool SizeQuestions::divides_term(std::int64_t factor, const Index::Term &term) {
+bool SizeAssumptions::divides_term(std::int64_t factor, const Index::Term &term) {
   bool declared = divides_product(factor, term, [&](auto &s) { return declared_divisor(s); });
   bool known = declared || divides_product(factor, term, [&](auto &s) { return class_divisor(s); });
   if (known) {
@@ -75,7 +76,7 @@ bool SizeQuestions::divides_term(std::int64_t factor, const Index::Term &term) {
   return false;
 }
 
-void SizeQuestions::rely_on(std::int64_t factor, const Index::Term &term, bool on_class) {
+void SizeAssumptions::rely_on(std::int64_t factor, const Index::Term &term, bool on_class) {
   for (const Atom &a : term.atoms) {
     if (!is_symbol(a)) continue;
     std::int64_t divisor = on_class ? class_divisor(a.symbol) : declared_divisor(a.symbol);
@@ -84,32 +85,32 @@ void SizeQuestions::rely_on(std::int64_t factor, const Index::Term &term, bool o
   }
 }
 
-std::vector<Limit> SizeQuestions::limits() const {
+std::vector<Limit> SizeAssumptions::limits() const {
   std::vector<Limit> limits;
   for (const auto &[symbol, divisor] : divisors_)
     if (declared_divisor(symbol) % divisor != 0)
-      limits.push_back({mod(Index::symbol(symbol), divisor), 0,
+      limits.push_back({Limit::Kind::Divisor, mod(Index::symbol(symbol), divisor), 0,
                         fmt::format("{} is no multiple of {}", symbol, divisor)});
   for (const auto &[symbol, least] : minima_)
-    limits.push_back(
-        {Index(least) - Index::symbol(symbol), 0, fmt::format("{} is below {}", symbol, least)});
+    limits.push_back({Limit::Kind::Minimum, Index(least) - Index::symbol(symbol), 0,
+                      fmt::format("{} is below {}", symbol, least)});
   return limits;
 }
 
-std::int64_t SizeQuestions::expected(const Index &extent) const {
+std::int64_t SizeAssumptions::expected(const Index &extent) const {
   return evaluate_saturating(extent, [&](const Atom &a) { return options_.sizes.at(a.symbol); });
 }
 
-std::int64_t SizeQuestions::tier(const Index &extent) {
+std::int64_t SizeAssumptions::tier(const Index &extent) {
   if (extent.constant()) return *extent.constant();
   Tier tier = tier_of(expected(extent));
   add_range(extent, tier.min, tier.max);
   if (tier.max != INT64_MAX) promise_least(extent, tier.min);
-  return representative(tier.max);
+  return tier_length(tier.max);
 }
 
 /// Where the extent is a symbol, up to a constant, and its class is known.
-void SizeQuestions::promise_least(const Index &extent, std::int64_t least) {
+void SizeAssumptions::promise_least(const Index &extent, std::int64_t least) {
   std::vector<std::string> symbols = symbols_of(extent);
   if (symbols.size() != 1 || !options_.divisors.contains(symbols[0])) return;
   std::optional<std::int64_t> constant = (extent - Index::symbol(symbols[0])).constant();
@@ -117,17 +118,16 @@ void SizeQuestions::promise_least(const Index &extent, std::int64_t least) {
     minima_[symbols[0]] = std::max(minima_[symbols[0]], least - *constant);
 }
 
-bool SizeQuestions::is_at_least(const Index &extent, std::int64_t length) {
+bool SizeAssumptions::is_at_least(const Index &extent, std::int64_t length) {
   bool is_long = expected(extent) >= length;
   if (!extent.constant()) add_range(extent, is_long ? length : 0, is_long ? INT64_MAX : length - 1);
   return is_long;
 }
 
-void SizeQuestions::add_range(const Index &value, std::int64_t min, std::int64_t max) {
-  auto is_known = [&](const SizeRange &r) {
-    return r.value == value && r.min == min && r.max == max;
-  };
-  if (std::none_of(ranges_.begin(), ranges_.end(), is_known)) ranges_.push_back({value, min, max});
+void SizeAssumptions::add_range(const Index &value, std::int64_t min, std::int64_t max) {
+  SizeRange range{value, min, max};
+  if (std::find(ranges_.begin(), ranges_.end(), range) == ranges_.end())
+    ranges_.push_back(std::move(range));
 }
 
 }  // namespace fuse

@@ -1,0 +1,29 @@
+// What threads hold of a row: the planner's bound and the scheduler's.
+#pragma once
+
+#include <fuse/target.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace fuse {
+
+/// Elements of its row that a thread holds, at most.
+inline constexpr int kMaxElementsPerThread = 64;
+
+/// Threads of each block where several share a row; twice as many where fewer blocks shall meet.
+inline constexpr std::int64_t kClusterThreads = 128;
+
+/// Blocks that share a row, at most: larger clusters need an opt-in at launch.
+inline std::int64_t max_row_cluster(const Target &target) {
+  constexpr int kMaxRowCluster = 8;
+  return std::min(target.max_cluster, kMaxRowCluster);
+}
+
+/// Threads that hold a row together, at most: of a block or of a cluster.
+inline std::int64_t max_row_threads(const Target &target) {
+  return std::max(std::int64_t{target.max_threads_per_block},
+                  2 * max_row_cluster(target) * kClusterThreads);
+}
+
+}  // namespace fuse

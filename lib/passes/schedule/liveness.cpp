@@ -1,0 +1,91 @@
+// One walk over the statements each; a value lives from where it is made to its last use.
+#include "passes/schedule/liveness.h"
+
+#include <algorithm>
+#include <set>
+
+namespace fuse {
+
+namespace {
+
+/// By value, the position of the last statement that uses it; 0 where none does.
+std::vector<std::size_t> last_uses(const Kernel &kernel, const std::vector<Stmt> &body) {
+  std::vector<std::size_t> last(kernel.values.size(), 0);
+  for (std::size_t i = 0; i < body.size(); ++i)
+    for (ValueId v : used_values(body[i])) last[v] = i;
+  return last;
+}
+
+std::set<ValueId> used_once(const Stmt &stmt) {
+  std::vector<ValueId> used = used_values(stmt);
+  return {used.begin(), used.end()};
+}
+
+bool is_access(StmtKind kind) { return kind == StmtKind::Load || kind == StmtKind::Store; }
+
+/// Bytes of a value that depends on folded dims; 0 of others.
+int element_bytes(const Kernel &kernel, const Domain &domain, ValueId id) {
+  const KernelValue &value = kernel.values[id];
+  bool is_element = std::any_of(value.dims.begin(), value.dims.end(),
+                                [&](DimId d) { return domain.is_folded(d); });
+  return is_element ? static_cast<int>(size_of(value.dtype)) : 0;
+}
+
+}  // namespace
+
+int most_held_bytes(const Kernel &kernel, const Domain &domain, const std::vector<Stmt> &body) {
+  std::vector<std::size_t> last = last_uses(kernel, body);
+  auto bytes = [&](ValueId v) { return element_bytes(kernel, domain, v); };
+  int most = 0, held = 0, in_flight = 0;
+  bool has_stored = false, has_reduced = false;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    for (ValueId v : used_once(body[i]))
+      if (last[v] == i) held -= bytes(v);
+    StmtKind kind = body[i].kind;
+    has_stored = has_stored || kind == StmtKind::Store;
+    has_reduced = has_reduced || kind == StmtKind::Reduce;
+    if (kind == StmtKind::Load && !has_reduced) in_flight += bytes(body[i].results[0]);
+    if (kind == StmtKind::Reduce) most = std::max({most, held, in_flight});
+    for (ValueId v : body[i].results)
+      if (last[v] > i) held += bytes(v);
+    if (kind == StmtKind::Reduce || (has_stored && is_access(kind))) most = std::max(most, held);
+  }
+  return most;
+}
+
+int arriving_bytes(const Kernel &kernel, const Domain &domain, const std::vector<Stmt> &body) {
+  auto is_reduce = [](const Stmt &s) { return s.kind == StmtKind::Reduce; };
+  auto behind = std::find_if(body.rbegin(), body.rend(), is_reduce).base();
+  std::set<ValueId> used, arriving;
+  for (auto s = behind; s != body.end(); ++s) used.merge(used_once(*s));
+  for (auto s = body.begin(); s != behind; ++s)
+    for (ValueId v : s->results)
+      if (used.contains(v)) arriving.insert(v);
+  auto runs_along_all = [&](ValueId v) {
+    return kernel.values[v].dims.size() == domain.dims.size();
+  };
+  for (auto s = behind; s != body.end() && s->kind != StmtKind::Store; ++s)
+    if (s->kind == StmtKind::Load && runs_along_all(s->results[0])) arriving.insert(s->results[0]);
+  int bytes = 0;
+  for (ValueId v : arriving) bytes += element_bytes(kernel, domain, v);
+  return bytes;
+}
+
+std::int64_t most_live(const Kernel &kernel, const std::vector<Stmt> &body) {
+  std::vector<std::size_t> last = last_uses(kernel, body);
+  auto registers = [&](ValueId v) -> std::int64_t {
+    const KernelValue &value = kernel.values[v];
+    return value.dims.empty() || is_bool(value.dtype) ? 0 : size_of(value.dtype) > 4 ? 2 : 1;
+  };
+  std::int64_t live = 0, most = 1;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    for (ValueId v : used_once(body[i]))
+      if (last[v] == i) live -= registers(v);
+    for (ValueId v : body[i].results)
+      if (last[v] > i) live += registers(v);
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+}  // namespace fuse
