@@ -186,6 +186,13 @@ Tensor rounded(const Expected &x) {
 
 Evaluation evaluate(const GraphData &graph, std::span<const Tensor> inputs, const Bindings &symbols,
                     const EvaluateOptions &options) {
+  for (NodeId id = 0; id < graph.size(); ++id)
+    for (const Dim &extent : graph.shape(id))
+      if (!extent.is_static() && extent.evaluate(symbols) < 0)
+        fail(ErrorCode::Shape,
+             "{}: the extent {} of {}{} is negative: a slice is longer than its axis",
+             info(graph.node(id).op).text, to_string(extent), to_string(graph.dtype(id)),
+             to_string(graph.shape(id)));
   return Evaluator(graph, inputs, symbols, options).run();
 }
 

@@ -53,6 +53,8 @@ struct Limit {
     Divisor,   // the remainder of a size that a kernel takes to be divisible
     Minimum,   // how far a size is below what a kernel takes it to be at least
     Blocks,    // of a launch
+    NotEmpty,  // 1 less an extent that is not 0
+    Fixed,     // a size that is a literal
   } kind = Kind::Capacity;
   Index value;  // of symbols
   std::int64_t max = 0;

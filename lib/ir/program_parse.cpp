@@ -138,7 +138,7 @@ class ProgramParser {
 
   Limit::Kind parse_limit_kind() {
     using enum Limit::Kind;
-    for (Limit::Kind kind : {Capacity, Offsets, Divisor, Minimum, Blocks})
+    for (Limit::Kind kind : {Capacity, Offsets, Divisor, Minimum, Blocks, NotEmpty, Fixed})
       if (lexer_.accept(to_string(kind))) return kind;
     Token at = lexer_.peek();
     lexer_.error(at, "a limit is one of capacity, offsets, divisor, minimum and blocks, not '" +

@@ -136,6 +136,8 @@ std::string_view to_string(Limit::Kind kind) {
     case Limit::Kind::Divisor: return "divisor";
     case Limit::Kind::Minimum: return "minimum";
     case Limit::Kind::Blocks: return "blocks";
+    case Limit::Kind::NotEmpty: return "not_empty";
+    case Limit::Kind::Fixed: return "fixed";
   }
   return "";
 }

@@ -6,7 +6,9 @@ namespace fuse {
 
 PlannedGraph plan_graph(const Graph &graph, const Target &target, const LowerOptions &options,
                         const PassListener &listener) {
-  Graph strict = canonicalize(graph, true, listener);
+  bool is_fixed = !options.fixed.empty();
+  Graph strict =
+      canonicalize(is_fixed ? fix_sizes(graph, options.fixed) : graph.clone(), true, listener);
   Graph canonical = options.strict ? strict.clone() : loosen(strict, listener);
   Plan planned = plan(canonical, target, options);
   planned.unfused = unfused_totals(strict, target, options);

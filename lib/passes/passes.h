@@ -30,10 +30,15 @@ struct LowerOptions {
   // knows the divisors that the graph declares.
   Bindings divisors;
   bool narrow_offsets = false;  // offsets have 32 bits as long as sizes allow it
+  Bindings fixed;               // sizes that stand for their symbols as literals
   PlanOverrides overrides;
   /// Inputs and outputs, by position, that will be one memory.
   std::vector<std::pair<std::size_t, std::size_t>> in_place;
 };
+
+/// A text, or a graph, with sizes in the place of symbols.
+std::string with_sizes(std::string_view text, const Bindings &sizes);
+Graph fix_sizes(const Graph &graph, const Bindings &sizes);
 
 /// Keeps what outputs and extern ops reach.
 Graph eliminate_dead(const Graph &graph);

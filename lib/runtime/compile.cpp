@@ -4,6 +4,7 @@
 #include "ir/env.h"
 #include "ir/format.h"
 #include "ir/graph_data.h"
+#include "ir/index.h"
 #include "ir/op.h"
 #include "runtime/executable_impl.h"
 #include "runtime/plan_cache.h"
@@ -25,6 +26,14 @@ Target resolve(const CompileOptions &options, Executor executor) {
   return executor == Executor::Gpu ? target_of(options.device) : Target::named("host");
 }
 
+void require_extent(const Dim &extent, std::int64_t least, std::string words,
+                    Interface &interface) {
+  auto known = [&](const LeastExtent &e) { return e.extent == extent && e.least == least; };
+  std::vector<LeastExtent> &all = interface.least_extents;
+  if (!extent.is_static() && std::none_of(all.begin(), all.end(), known))
+    all.push_back({extent, least, std::move(words)});
+}
+
 /// Symbolic axes that a maximum, a minimum or a position is taken over: static ones were checked
 /// when the graph was built.
 void require_elements(const GraphData &g, NodeId id, Interface &interface) {
@@ -35,13 +44,29 @@ void require_elements(const GraphData &g, NodeId id, Interface &interface) {
   const Shape &shape = g.shape(g.operand(id, 0));
   for (int axis : g.attr<AxesAttr>(id).axes) {
     const Dim &extent = shape[static_cast<std::size_t>(axis)];
-    auto known = [&](const auto &entry) { return entry.first == extent; };
-    if (!extent.is_static() &&
-        std::none_of(interface.not_empty.begin(), interface.not_empty.end(), known))
-      interface.not_empty.emplace_back(
-          extent, fmt::format("{}: axis {} of {}{} is empty", op.text, axis,
-                              to_string(g.dtype(g.operand(id, 0))), to_string(shape)));
+    require_extent(extent, 1,
+                   fmt::format("{}: axis {} of {}{} is empty", op.text, axis,
+                               to_string(g.dtype(g.operand(id, 0))), to_string(shape)),
+                   interface);
   }
+}
+
+/// Symbolic extents that sizes may make negative.
+void require_extents(const GraphData &g, NodeId id, Interface &interface) {
+  Ranges ranges;
+  ranges.symbol_min = [&g](const std::string &name) -> std::int64_t {
+    for (const Symbol &s : g.symbols)
+      if (s.name == name) return s.bounds.min;
+    return 0;
+  };
+  for (const Dim &extent : g.shape(id))
+    if (!extent.is_static() && !is_nonnegative(extent, ranges))
+      require_extent(extent, 0,
+                     fmt::format("{}: the extent {} of {}{} is negative: a slice is longer than "
+                                 "its axis",
+                                 info(g.node(id).op).text, to_string(extent),
+                                 to_string(g.dtype(id)), to_string(g.shape(id))),
+                     interface);
 }
 
 Interface interface_of(const Graph &graph) {
@@ -55,7 +80,10 @@ Interface interface_of(const Graph &graph) {
   }
   for (const Output &o : g.outputs)
     interface.outputs.push_back({o.name, g.dtype(o.node), g.shape(o.node)});
-  for (NodeId id = 0; id < g.size(); ++id) require_elements(g, id, interface);
+  for (NodeId id = 0; id < g.size(); ++id) {
+    require_elements(g, id, interface);
+    require_extents(g, id, interface);
+  }
   return interface;
 }
 

@@ -32,7 +32,7 @@ ExecutableImpl::ExecutableImpl(Interface interface, Lower lower, const CompileOp
       workspaces_(options.allocator) {
   for (std::size_t i = 0; i < num_arguments(); ++i)
     element_sizes_.push_back(static_cast<int>(size_of(argument(i).dtype)));
-  for (const auto &[extent, words] : interface_.not_empty) solver_.require_elements(extent, words);
+  for (const LeastExtent &least : interface_.least_extents) solver_.require(least);
   if (!options_.no_recompile || !options_.expected_sizes.empty())
     first_ = variants_.start(VariantClass(num_arguments()), expected_);
   if (options_.no_recompile) general_ = variants_.start(general_class(), {});
@@ -88,7 +88,14 @@ LowerOptions ExecutableImpl::lowering_of(const VariantClass &arguments) const {
 
 Lowered ExecutableImpl::lower(const LowerOptions &options) const {
   std::lock_guard lock(lower_mutex_);
-  return lower_(options);
+  Lowered lowered = lower_(options);
+  for (const auto &[name, size] : options.fixed) {
+    Index more = Index::symbol(name) - size;
+    std::string why = fmt::format("{} is not {}", name, size);
+    lowered.program.limits.push_back({Limit::Kind::Fixed, more, 0, why});
+    lowered.program.limits.push_back({Limit::Kind::Fixed, Index(0) - more, 0, why});
+  }
+  return lowered;
 }
 
 /// Moves the expected sizes of symbols to those of their tiers, then to the very sizes: what a
@@ -119,6 +126,11 @@ Lowered ExecutableImpl::lower_for(const VariantClass &arguments, const Bindings 
     const Limit *limit = broken_limit(lowered.program, sizes);
     const SizeRange *range = broken_range(lowered.program, sizes);
     if (!limit && !range) return lowered;
+    if (limit && limit->kind == Limit::Kind::NotEmpty) {
+      for (const std::string &symbol : symbols_of(limit->value))
+        options.fixed[symbol] = sizes.at(symbol);
+      continue;
+    }
     if (limit && limit->kind == Limit::Kind::Offsets && options.narrow_offsets) {
       options.narrow_offsets = false;
       continue;

@@ -18,8 +18,7 @@ struct Interface {
   std::string name;
   std::vector<Argument> inputs, outputs;
   std::vector<Symbol> symbols;
-  /// Extents that must not be 0, each with what is said where it is.
-  std::vector<std::pair<Dim, std::string>> not_empty = {};
+  std::vector<LeastExtent> least_extents = {};
 };
 
 /// Makes the program for a class of arguments and expected sizes.

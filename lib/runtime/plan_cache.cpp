@@ -34,13 +34,15 @@ std::string text_of(const std::vector<ArgumentClass> &classes) {
 
 // The bindings name every field: a new one does not compile before it is in the key.
 std::string text_of(const LowerOptions &options) {
-  const auto &[strict, batch_invariant, inputs, outputs, sizes, divisors, narrow, overrides,
+  const auto &[strict, batch_invariant, inputs, outputs, sizes, divisors, narrow, fixed, overrides,
                in_place] = options;
   std::string text = fmt::format("strict {} batch_invariant {}\n", strict, batch_invariant);
   append(text, "inputs{}\noutputs{}\nsizes", text_of(inputs), text_of(outputs));
   for (const auto &[name, size] : sizes) append(text, " {}={}", name, size);
   append(text, "\nnarrow {}\ndivisors", narrow);
   for (const auto &[name, divisor] : divisors) append(text, " {}={}", name, divisor);
+  text += "\nfixed";
+  for (const auto &[name, size] : fixed) append(text, " {}={}", name, size);
   text += "\nin_place";
   for (const auto &[input, output] : in_place) append(text, " {}={}", input, output);
   const auto &[keep, recompute, no_fuse] = overrides;

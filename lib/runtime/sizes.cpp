@@ -45,8 +45,8 @@ void SizeSolver::add(const Argument &argument) {
   arguments_.push_back(std::move(shaped));
 }
 
-void SizeSolver::require_elements(const Dim &extent, std::string words) {
-  not_empty_.emplace_back(extent_of(extent, words), std::move(words));
+void SizeSolver::require(const LeastExtent &least) {
+  least_extents_.push_back({extent_of(least.extent, least.words), least.least, least.words});
 }
 
 bool SizeSolver::solves(const Extent &extent, const std::vector<bool> &known,
@@ -139,8 +139,8 @@ void SizeSolver::check_bounds(const std::int64_t *values) const {
     if (values[s] % bounds.divisor != 0)
       fail(ErrorCode::Shape, "{} = {} is not a multiple of {}", name, values[s], bounds.divisor);
   }
-  for (const auto &[extent, words] : not_empty_)
-    if (value_of(extent, values) == 0) throw Error(ErrorCode::Shape, words);
+  for (const auto &[extent, least, words] : least_extents_)
+    if (value_of(extent, values) < least) throw Error(ErrorCode::Shape, words);
 }
 
 void SizeSolver::check_shape(std::size_t argument, const Arg &given,

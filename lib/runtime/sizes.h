@@ -11,6 +11,13 @@
 
 namespace fuse {
 
+/// Sizes that make an extent less are refused, with Error{Shape} and the words.
+struct LeastExtent {
+  Dim extent;
+  std::int64_t least = 0;
+  std::string words;
+};
+
 /// The order of solving is found once; a solution allocates nothing. Values are in the order of
 /// the program's symbols.
 class SizeSolver {
@@ -18,8 +25,7 @@ class SizeSolver {
   SizeSolver(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs,
              const std::vector<Symbol> &symbols);
 
-  /// Sizes that make the extent 0 are refused from now on, with Error{Shape} and the words.
-  void require_elements(const Dim &extent, std::string words);
+  void require(const LeastExtent &least);
 
   std::size_t num_symbols() const { return symbols_.size(); }
   const std::vector<Symbol> &symbols() const { return symbols_; }
@@ -69,7 +75,12 @@ class SizeSolver {
   std::vector<Symbol> symbols_;
   std::vector<Shaped> arguments_;
   std::vector<Rule> rules_;
-  std::vector<std::pair<Extent, std::string>> not_empty_;
+  struct Least {
+    Extent extent;
+    std::int64_t least;
+    std::string words;
+  };
+  std::vector<Least> least_extents_;
 };
 
 }  // namespace fuse

@@ -122,6 +122,7 @@ TEST_F(PlanCacheTest, WhateverChangesTheProgramChangesTheKey) {
   add([](LowerOptions &o) { o.outputs = {{false, 4}}; });
   add([](LowerOptions &o) { o.sizes = {{"B", 4}}; });
   add([](LowerOptions &o) { o.in_place = {{0, 0}}; });
+  add([](LowerOptions &o) { o.fixed = {{"B", 0}}; });
   add([](LowerOptions &o) { o.divisors = {{"B", 4}}; });
   add([](LowerOptions &o) { o.narrow_offsets = true; });
   add([](LowerOptions &o) { o.inputs = {{true, 16, true}}; });

@@ -1,4 +1,4 @@
-// JSON -> rows, and the sizes put into program texts.
+// JSON -> rows.
 #include "suite.h"
 
 #include <fuse/error.h>
@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,8 +13,6 @@
 namespace fuse::bench {
 
 namespace {
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 Bindings bindings_of(const nlohmann::json &object) {
   Bindings sizes;
@@ -68,24 +65,6 @@ std::vector<Row> select(const std::vector<Row> &rows, const std::vector<std::str
       chosen.push_back(row);
   }
   return chosen;
-}
-
-std::string with_sizes(const std::string &text, const Bindings &sizes) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t end = i;
-    while (end < text.size() && is_word(text[end])) ++end;
-    if (end == i) {
-      out += text[i++];
-      continue;
-    }
-    std::string word = text.substr(i, end - i);
-    bool is_name = i > 0 && (text[i - 1] == '%' || text[i - 1] == '@');
-    auto size = is_name ? sizes.end() : sizes.find(word);
-    out += size == sizes.end() ? word : std::to_string(size->second);
-    i = end;
-  }
-  return out;
 }
 
 }  // namespace fuse::bench

@@ -33,7 +33,4 @@ std::vector<Row> select(const std::vector<Row> &rows, const std::vector<std::str
 
 std::string read_file(const std::string &path);
 
-/// The text with numbers for the symbols that have a size; names behind % and @ stay.
-std::string with_sizes(const std::string &text, const Bindings &sizes);
-
 }  // namespace fuse::bench

@@ -7,6 +7,7 @@
 
 #include "ir/format.h"
 #include "ir/op.h"
+#include "passes/schedule/empty_axes.h"
 #include "passes/schedule/kernel_reductions.h"
 #include "passes/schedule/liveness.h"
 #include "passes/schedule/mapping.h"
@@ -195,6 +196,8 @@ class Assembler {
     built_.kernel.divisors = sizes_.divisors();
     built_.kernel.minima = sizes_.minima();
     for (Limit &limit : sizes_.limits()) built_.limits.push_back(std::move(limit));
+    for (Limit &limit : limits_of_empty_axes(built_.kernel, g_.symbols))
+      built_.limits.push_back(std::move(limit));
     built_.ranges = sizes_.ranges();
   }
 
