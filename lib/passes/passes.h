@@ -19,6 +19,8 @@ struct ArgumentClass {
   int alignment = 16;     // bytes
   bool has_rows = false;  // strided: elements of the last axis are neighbours
   bool shifted = false;   // as many elements from a 16-byte boundary as all others of these
+
+  friend bool operator==(const ArgumentClass &, const ArgumentClass &) = default;
 };
 
 /// Powers of two, at most 16, that divide the sizes: what their class says of them.
@@ -28,7 +30,8 @@ Bindings divisors_of(const Bindings &sizes);
 Bindings expected_sizes(const std::vector<Symbol> &symbols, const Bindings &given);
 
 /// Lengths of rows that share a layout; a kernel holds rows of up to `max` elements on chip, or
-/// streams them where `max` is no bound. 16 to 1,024 in powers of two, beyond with a step between.
+/// streams them where `max` is no bound. 16, 64, powers of two to 1,024, with a step between two of
+/// them to 131,072, and all beyond.
 struct Tier {
   std::int64_t min = 0, max = 0;
 };
