@@ -4,12 +4,12 @@
 #
 #   bench/gpu_check.sh [CARRY] [STEP...]
 #
-# CARRY is the packed folder, by default .carry. Steps: programs, tests, sanitizer, suite, kernels;
+# CARRY is the packed folder, by default build/pack. Steps: programs, tests, sanitizer, suite, kernels;
 # all of them by default. Logs and JSON go to $OUT, or to gpu_check_out. Exits with 1 if anything
 # failed.
 set -u
 
-carry=$(realpath "${1:-.carry}")
+carry=$(realpath "${1:-build/pack}")
 [ $# -eq 0 ] || shift
 steps="${*:-programs tests sanitizer suite kernels}"
 out=$(realpath -m "${OUT:-gpu_check_out}")

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Packs what a GPU machine without LLVM and without this source tree needs into .carry/: the
+# Packs what a GPU machine without LLVM and without this source tree needs into build/pack/: the
 # library, the tools and the tests that can use a GPU, stripped, and the programs they read.
 #
 #   bench/pack.sh [BUILD]      BUILD: a finished build, by default build/release
 #
-# There, bench/gpu_check.sh runs it all; a copy of it stands in .carry/ too.
+# There, bench/gpu_check.sh runs it all; a copy of it stands in build/pack/ too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=${1:-build/release}
-carry=.carry
+carry=build/pack
 limit_mib=60
 
 say() { printf 'pack.sh: %s\n' "$*"; }

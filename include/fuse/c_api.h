@@ -42,7 +42,8 @@ typedef struct fuse_graph fuse_graph;
 typedef struct fuse_executable fuse_executable;
 typedef struct fuse_launcher fuse_launcher;
 
-/* Zero-initialise; zeros are the defaults. */
+/* Zero-initialise; zeros are the defaults. Only the C++ CompileOptions have expected_sizes,
+ * overrides, in_place and an allocator. */
 typedef struct fuse_compile_options {
   const char *target; /* "h200", ...; NULL: the device, or the host without one */
   fuse_executor executor;
@@ -127,9 +128,10 @@ FUSE_C_API fuse_status fuse_output_shape(const fuse_executable *executable, size
                                          const int64_t *dims, size_t num_dims, int64_t *shape,
                                          int *rank);
 
-/* Kernel `index` of the first variant; FUSE_INVALID_ARGUMENT beyond the last. Its code is made for
- * the call. Do not call it from two threads at once. */
-FUSE_C_API size_t fuse_num_kernels(const fuse_executable *executable);
+/* Kernels of the variant for these sizes, and kernel `index` of it; FUSE_INVALID_ARGUMENT beyond
+ * the last. Code is made for each call. Do not call fuse_kernel from two threads at once. */
+FUSE_C_API fuse_status fuse_num_kernels(const fuse_executable *executable, const int64_t *dims,
+                                        size_t num_dims, size_t *count);
 FUSE_C_API fuse_status fuse_kernel(fuse_executable *executable, size_t index, const int64_t *dims,
                                    size_t num_dims, fuse_kernel_info *kernel);
 

@@ -19,7 +19,10 @@ enum class Executor : unsigned char {
 struct CompileOptions {
   /// The machine to compile for; by default the device, or "host" without one.
   std::optional<Target> target;
+  /// What runs the kernels.
   Executor executor = Executor::Auto;
+  /// The GPU that gives the default target, and that compile() loads code on; LaunchOptions say
+  /// where launches run.
   int device = 0;
 
   /// Round every 16-bit value to its dtype, also between operations of one kernel.

@@ -183,10 +183,10 @@ class FUSE_API Executable {
 
   /// Runs on the stream, arguments in order: inputs then outputs. Symbols are solved from the
   /// shapes and checked. The first call of a class of sizes, alignments and strides compiles a
-  /// variant (docs/embedding.md). The
-  /// call does not wait: memory and workspace belong to the stream until it is done, while the
-  /// Executable may be dropped. For Executor::Host the stream is null, addresses are of the host,
-  /// and the call waits. From any thread, and while the stream is captured.
+  /// variant (docs/embedding.md). The call does not wait: memory and workspace belong to the stream
+  /// until it is done, while the Executable may be dropped. For Executor::Host the stream is null,
+  /// addresses are of the host, and the call waits. From any thread, and while the stream is
+  /// captured.
   ///
   ///     exe.launch(stream, {tensor(x, {rows, 4096}), 0.5f, tensor(y, {rows, 4096})});
   ///

@@ -40,11 +40,11 @@ struct FUSE_API Target {
   int max_blocks_per_sm = 32;
   int max_threads_per_block = 1024;
   int registers_per_sm = 65536;
-  int max_registers = 255;            ///< per thread
-  std::int64_t shared_per_sm = 0;     ///< bytes
-  std::int64_t shared_per_block = 0;  ///< bytes, opted in
-  int max_cluster = 1;                ///< blocks; 1: no clusters
-  std::int64_t parameter_bytes = 4096;
+  int max_registers = 255;              ///< per thread
+  std::int64_t shared_per_sm = 0;       ///< bytes
+  std::int64_t shared_per_block = 0;    ///< bytes, opted in
+  int max_cluster = 1;                  ///< blocks; 1: no clusters
+  std::int64_t parameter_bytes = 4096;  ///< of a launch; 32,764 from PTX 8.1 and sm_70 on
 
   // Closed-queue model of a kernel (lib/passes/cost): time of a block off its binding pipe.
   double block_latency_seconds = 0;  ///< per phase

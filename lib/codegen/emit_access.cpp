@@ -1,8 +1,8 @@
 // Loads and stores: which elements go together, and what must hold for them.
 //
 // All addresses and predicates of a statement are emitted first, then the accesses; neighbours
-// under one condition share a branch. A vector that is valid in part goes element by element, in a
-// branch of its own.
+// under one condition share a branch. Of a vector that is valid in part, a load reads all where the
+// buffer holds it and drops the rest; a store goes by element.
 #include "codegen/emitter.h"
 #include "ir/format.h"
 

@@ -170,38 +170,6 @@ const Digit *loop_digit(const Layout &layout, std::string_view name) {
 
 namespace {
 
-/// Whether digit b spans every block that digit a does: by size, or because a nests in b's stride.
-bool spans_all_of(const Digit &b, const Digit &a, const Ranges &ranges) {
-  Index span = a.extent * a.stride;
-  return provably_in(span, b.extent * b.stride + 1, ranges) ||
-         (!span.is_constant(0) && mod(b.stride, span).is_constant(0));
-}
-
-}  // namespace
-
-Index clusters_of(const Kernel &kernel) {
-  Ranges ranges;
-  ranges.symbol_min = [](const std::string &) { return INT64_C(1); };
-  const Digit *widest = nullptr;
-  for (const Layout &layout : kernel.layouts) {
-    for (const Axis &axis : layout.axes) {
-      for (const Digit &d : axis.digits) {
-        if (d.kind != DigitKind::Grid || (widest && spans_all_of(*widest, d, ranges))) continue;
-        if (widest && !spans_all_of(d, *widest, ranges))
-          fail(ErrorCode::Internal,
-               "kernel {}: two grid digits span numbers of blocks that cannot be compared",
-               kernel.name);
-        widest = &d;
-      }
-    }
-  }
-  return widest ? widest->extent * widest->stride : Index(1);
-}
-
-Index grid_size(const Kernel &kernel) { return clusters_of(kernel) * kernel.cluster; }
-
-namespace {
-
 /// Calls f on every Index of the statements.
 template <class F>
 void for_each_index(const std::vector<Stmt> &body, const F &f) {

@@ -101,14 +101,14 @@ enum class Cache : std::uint8_t { Default, Streaming, EvictLast, NoAllocate };
 
 enum class StmtKind : std::uint8_t {
   Constant,   // %r = const literal
-  Index,      // %r = index [expr]                   an integer from dims, symbols and values
+  Index,      // %r = index expr                     an integer from dims, symbols and values
   Compute,    // %r = op %a, ..                      a row of ops.def, elementwise
-  Load,       // %r = load %buffer[expr] (if %p)     0 where %p is false
+  Load,       // %r = load %buffer[expr] (if %p) (fill literal)      0 where %p is false
   Store,      // store %buffer[expr] = %a (if %p)
   Reduce,     // %r, .. = reduce monoid(%a, ..) over dims (terms) (approx)
   Scan,       // %r = scan monoid(%a) over dim (exclusive)
   Move,       // %r = move %a to Layout via shared[expr]
-  Keep,       // %r = keep %a in reg | shared        hides how %a was made from the compiler
+  Keep,       // %r = keep reg|shared %a             hides how %a was made from the compiler
   For,        // for name { .. }                     binds the loop digit of that name
   In,         // in Layout { .. }                    statements stand in this layout
   LastBlock,  // last_block %counter[expr] of n { .. }  run by the last of n blocks to arrive
@@ -211,7 +211,8 @@ bool is_exact(const Kernel &kernel, const Axis &axis);
 /// Statements that one kernel shall unroll to, body x slots: LLVM and ptxas are superlinear beyond.
 inline constexpr std::int64_t kMaxStatements = 4096;
 
-inline constexpr int kMaxPipe = 16;  // stages
+inline constexpr int kMaxPipe = 16;          // stages
+inline constexpr std::size_t kMaxAxes = 64;  // of a layout: sets of axes are words
 
 /// Folds of more slots or states than this fold groups of as many first (docs/kernel.md, "Order").
 inline constexpr std::size_t kFoldGroup = 8;
@@ -231,9 +232,18 @@ std::int64_t dynamic_shared_bytes(const Kernel &kernel);
 Index grid_size(const Kernel &kernel);
 Index clusters_of(const Kernel &kernel);
 
-/// Statements of the body, scopes not counted; and of these, those of every slot.
+/// Whether the grid digits of each layout nest and the blocks that all span can be compared, so
+/// that there is a grid_size.
+bool grids_nest(const Kernel &kernel);
+
+/// Statements of the body, scopes not counted; and each of them once for every slot, which is what
+/// planning limits.
 std::int64_t num_statements(const Kernel &kernel);
 std::int64_t num_unrolled(const Kernel &kernel);
+
+/// What the emitter writes down: num_unrolled, with the steps that combine the threads of a
+/// reduction, the reads of moves and the second bodies of partitioned loops.
+std::int64_t num_emitted(const Kernel &kernel);
 
 /// Largest known divisor of an index over symbols, with what the kernel is promised of them.
 std::int64_t promised_divisor(const Kernel &kernel, const Index &index);

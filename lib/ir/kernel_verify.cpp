@@ -1,11 +1,11 @@
 // Invariants of a kernel. Every consumer may rely on them; the first broken one is reported.
 //
 //   1  32 to 1024 threads in whole warps, 1 to 16 blocks in a cluster, 32- or 64-bit offsets;
-//      divisors of symbols are powers of two
+//      divisors of symbols are powers of two, minima of symbols not negative
 //   2  names are identifiers, unique among buffers, dims, layouts and values (a value may have
 //      none); no symbol has the name of a dim
 //   3  buffers stand in the order inputs and scalars, outputs, workspace; extents use symbols only
-//   4  a dim is in at most one axis of a layout; an axis has dims and digits
+//   4  a layout has at most 64 axes, a dim is in at most one of them; an axis has dims and digits
 //   5  a vec digit is the last of its axis
 //   6  cta, thread, reg and vec extents are constants, strides of cta and thread too
 //   7  thread digits are disjoint and within the block, cta digits within the cluster
@@ -41,7 +41,7 @@
 //      counter tells apart
 //  29  unaligned accesses are loads of 8 or 16 bytes with no cache policy, of buffers that are
 //      neither coherent nor strided
-//  30  statements, counted once for each slot, are at most 4 times what planning aims at
+//  30  the emitter writes at most 4 times the statements that planning aims at
 //  31  a table has a value of every size for each instance, of symbols of the launch; its names are
 //      no others; it fits the parameters of a launch
 //  32  buffers that instances share are inputs and scalars whose shapes no size of the table is in
@@ -253,32 +253,10 @@ class Verifier {
     bool is_load = s.kind == StmtKind::Load;
     check_counts(s, is_load ? 0 : 1, is_load ? 1 : 0);
     check(s.buffer < k_.buffers.size(), "buffer {} is out of range", s.buffer);
-    const Buffer &b = k_.buffers[s.buffer];
+    fuse::verify_access(k_, map_, layout_, s, in_pipe_, place());
     (is_load ? loaded_ : stored_)[s.buffer] = true;
-    if (!is_load)
-      for (const Digit *d : grid_digits_at_0(k_, layout(), s)) only_at_0_[s.buffer].push_back(d);
-    bool read_only = b.role == BufferRole::Input || b.role == BufferRole::Scalar;
-    check(is_load || !read_only, "%{} is an input", b.name);
-    DType dtype = dtype_of(is_load ? s.results[0] : s.operands[0]);
-    check(dtype == b.dtype, "%{} holds {}, not {}", b.name, to_string(b.dtype), to_string(dtype));
-    check(b.role != BufferRole::Scalar || s.index.is_constant(0), "a scalar is loaded at 0");
-    verify_vector(k_, map_, {s.index, dependence(k_, s), layout_, s.vector, b.dtype}, place());
-    check(s.fill == 0 || has_fill(k_, s),
-          "a load with a guard, in bulk or of a scalar has no fill");
-    if (s.unaligned) verify_unaligned(s, b);
-    check(!s.bulk || in_pipe_, "a bulk load stands in a loop with a pipe");
-    if (s.bulk) verify_bulk_load(k_, map_, layout_, s, place());
-  }
-
-  void verify_unaligned(const Stmt &s, const Buffer &b) const {
-    std::size_t bytes = size_of(b.dtype) * static_cast<std::size_t>(s.vector);
-    check(s.kind == StmtKind::Load && !s.bulk && s.cache == Cache::Default,
-          "only loads without a cache policy are unaligned");
-    check(s.vector > 1 && (bytes == 8 || bytes == 16),
-          "an unaligned load is a vector of 8 or 16 bytes, not {} of {}", s.vector,
-          to_string(b.dtype));
-    check(!b.coherent && !b.strided, "%{} is read around an unaligned vector, so it may be {}",
-          b.name, "neither coherent nor strided");
+    if (is_load) return;
+    for (const Digit *d : grid_digits_at_0(k_, layout(), s)) only_at_0_[s.buffer].push_back(d);
   }
 
   void verify_fold(const Stmt &s) const {

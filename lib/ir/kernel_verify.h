@@ -17,10 +17,11 @@ void require(bool condition, const Kernel &kernel, std::string_view place,
   fail(ErrorCode::Internal, "kernel {}: {}: {}", kernel.name, place, message);
 }
 
-/// Invariants of the signature, dims and layouts: 1 to 12 of the list in kernel_verify.cpp.
+/// Invariants of the signature, dims and layouts: 1 to 12 of the list in kernel_verify.cpp, and the
+/// names of 31.
 void verify_layouts(const Kernel &kernel);
 
-/// Invariants of the table of instances: 31 and 32.
+/// Invariants of the table of instances: 31, but for its names among one another, and 32.
 void verify_instances(const Kernel &kernel);
 
 /// Invariant 15 of a Compute, and of a Reduce or Scan, whose operands and results are counted.
@@ -36,7 +37,11 @@ void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &st
 void verify_bulk_load(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
                       const std::string &place);
 
-/// Invariant 29.
+/// Invariants 18, 19, 26 and 29 of a load or store, whose operands and results are counted.
+void verify_access(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
+                   bool in_pipe, const std::string &place);
+
+/// Invariant 30.
 void verify_size(const Kernel &kernel);
 
 /// Where a load, store or one side of a move touches memory.
@@ -58,6 +63,10 @@ void verify_shared_offset(const Kernel &kernel, const MachineMap &map, const Vec
 
 /// Whether the blocks that one grid digit spans fit in between those that another tells apart.
 bool nests(const Digit &inner, const Digit &outer);
+
+/// Two grid digits of the layout of which none is a part of the other, nor nests in its stride.
+std::optional<std::pair<const Digit *, const Digit *>> overlapping_grid_digits(
+    const Layout &layout);
 
 /// Grid digits at 0 of which alone the store runs.
 std::vector<const Digit *> grid_digits_at_0(const Kernel &kernel, const Layout &layout,

@@ -1,4 +1,4 @@
-// Invariants 18 and 22: vectors of accesses, and the shared offset of a move.
+// Invariants 18, 19, 22 and 29: loads and stores, their vectors, and the shared offset of a move.
 #include "ir/kernel_verify.h"
 
 #include <bit>
@@ -45,7 +45,40 @@ void verify_shared_vector(const Kernel &kernel, const MachineMap &map, const Vec
           to_string(kernel, access.index));
 }
 
+void verify_unaligned(const Kernel &kernel, const Stmt &stmt, const Buffer &b,
+                      const std::string &place) {
+  std::size_t bytes = size_of(b.dtype) * static_cast<std::size_t>(stmt.vector);
+  require(stmt.kind == StmtKind::Load && !stmt.bulk && stmt.cache == Cache::Default, kernel, place,
+          "only loads without a cache policy are unaligned");
+  require(stmt.vector > 1 && (bytes == 8 || bytes == 16), kernel, place,
+          "an unaligned load is a vector of 8 or 16 bytes, not {} of {}", stmt.vector,
+          to_string(b.dtype));
+  require(!b.coherent && !b.strided, kernel, place,
+          "%{} is read around an unaligned vector, so it may be neither coherent nor strided",
+          b.name);
+}
+
 }  // namespace
+
+void verify_access(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
+                   bool in_pipe, const std::string &place) {
+  const Buffer &b = kernel.buffers[stmt.buffer];
+  bool is_load = stmt.kind == StmtKind::Load;
+  bool read_only = b.role == BufferRole::Input || b.role == BufferRole::Scalar;
+  require(is_load || !read_only, kernel, place, "%{} is an input", b.name);
+  DType dtype = kernel.values[is_load ? stmt.results[0] : stmt.operands[0]].dtype;
+  require(dtype == b.dtype, kernel, place, "%{} holds {}, not {}", b.name, to_string(b.dtype),
+          to_string(dtype));
+  require(b.role != BufferRole::Scalar || stmt.index.is_constant(0), kernel, place,
+          "a scalar is loaded at 0");
+  verify_vector(kernel, map, {stmt.index, dependence(kernel, stmt), in, stmt.vector, b.dtype},
+                place);
+  require(stmt.fill == 0 || has_fill(kernel, stmt), kernel, place,
+          "a load with a guard, in bulk or of a scalar has no fill");
+  if (stmt.unaligned) verify_unaligned(kernel, stmt, b, place);
+  require(!stmt.bulk || in_pipe, kernel, place, "a bulk load stands in a loop with a pipe");
+  if (stmt.bulk) verify_bulk_load(kernel, map, in, stmt, place);
+}
 
 void verify_vector(const Kernel &kernel, const MachineMap &map, const VectorAccess &access,
                    const std::string &place) {

@@ -32,11 +32,6 @@ void verify_count(const Kernel &kernel, const Stmt &last, const std::string &pla
 
 }  // namespace
 
-bool nests(const Digit &inner, const Digit &outer) {
-  Index span = inner.extent * inner.stride;
-  return span.is_constant(0) || mod(outer.stride, span).is_constant(0);
-}
-
 std::vector<const Digit *> grid_digits_at_0(const Kernel &kernel, const Layout &layout,
                                             const Stmt &store) {
   std::vector<const Digit *> digits;

@@ -1,4 +1,4 @@
-// Invariants of the table of instances: 31 and 32 of the list in kernel_verify.cpp.
+// Invariants of the table of instances: 31, but for its names among one another, and 32.
 #include "ir/instances.h"
 #include "ir/kernel_verify.h"
 
@@ -8,7 +8,7 @@ namespace fuse {
 
 namespace {
 
-void verify_size(const Kernel &k, const InstanceSize &size) {
+void verify_table_size(const Kernel &k, const InstanceSize &size) {
   std::string place = "size " + size.name;
   auto count = static_cast<std::size_t>(k.instances);
   require(size.values.size() == count, k, place, "{} values for {} instances", size.values.size(),
@@ -44,7 +44,7 @@ void verify_instances(const Kernel &kernel) {
     return;
   }
   require(kernel.instances > 0, kernel, "signature", "{} instances", kernel.instances);
-  for (const InstanceSize &size : kernel.table) verify_size(kernel, size);
+  for (const InstanceSize &size : kernel.table) verify_table_size(kernel, size);
   for (const Buffer &b : kernel.buffers)
     if (!b.each) verify_shared(kernel, b);
   std::int64_t bytes = parameter_bytes(kernel);

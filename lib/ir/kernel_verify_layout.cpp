@@ -78,6 +78,9 @@ class LayoutVerifier {
     for (const auto &[symbol, divisor] : k_.divisors)
       require(is_identifier(symbol) && is_power_of_two(divisor), k_, "signature",
               "divisor {} of {} is no power of two", divisor, symbol);
+    for (const auto &[symbol, least] : k_.minima)
+      require(is_identifier(symbol) && least >= 0, k_, "signature",
+              "minimum {} of {} is no size of a symbol", least, symbol);
   }
 
   void verify_buffers() {
@@ -104,6 +107,8 @@ class LayoutVerifier {
   }
 
   void verify_layout(const Layout &layout) {
+    require(layout.axes.size() <= kMaxAxes, k_, "layout " + layout.name, "it has more than {} axes",
+            kMaxAxes);
     std::set<DimId> seen;
     std::set<std::string_view> loops;
     std::int64_t slots = 1;
@@ -196,22 +201,12 @@ class LayoutVerifier {
   }
 
   void verify_grid(const Layout &layout) {
-    std::vector<const Digit *> digits;
-    for (const Axis &axis : layout.axes)
-      for (const Digit &d : axis.digits)
-        if (d.kind == DigitKind::Grid && !d.extent.is_constant(1)) digits.push_back(&d);
-    // Dims may name a part of the block index that others hold: partial results, and their tiles.
-    auto contains = [](const Digit *outer, const Digit *inner) {
-      return mod(inner->stride, outer->stride).is_constant(0) &&
-             mod(outer->extent * outer->stride, inner->extent * inner->stride).is_constant(0);
-    };
-    for (std::size_t i = 0; i < digits.size(); ++i)
-      for (std::size_t j = 0; j < i; ++j)
-        require(contains(digits[i], digits[j]) || contains(digits[j], digits[i]) ||
-                    nests(*digits[i], *digits[j]) || nests(*digits[j], *digits[i]),
-                k_, "layout " + layout.name, "grid digits {}@{} and {}@{} overlap",
-                to_string(k_, digits[j]->extent), to_string(k_, digits[j]->stride),
-                to_string(k_, digits[i]->extent), to_string(k_, digits[i]->stride));
+    auto overlap = overlapping_grid_digits(layout);
+    if (!overlap) return;
+    auto [a, b] = *overlap;
+    require(false, k_, "layout " + layout.name, "grid digits {}@{} and {}@{} overlap",
+            to_string(k_, a->extent), to_string(k_, a->stride), to_string(k_, b->extent),
+            to_string(k_, b->stride));
   }
 
   void verify_align(const Layout &layout, std::uint32_t a) {

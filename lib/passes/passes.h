@@ -19,6 +19,8 @@ struct ArgumentClass {
   int alignment = 16;     // bytes
   bool has_rows = false;  // strided: elements of the last axis are neighbours
   bool shifted = false;   // as many elements from a 16-byte boundary as all others of these
+
+  friend bool operator==(const ArgumentClass &, const ArgumentClass &) = default;
 };
 
 struct LowerOptions {

@@ -12,8 +12,9 @@ namespace {
 constexpr std::int64_t kMaxDivisor = 16;  // elements of a vector
 constexpr std::int64_t kDefaultSize = 4096;
 
-// The layouts of rows are powers of two of threads, with few elements each: steps of 2 do up to a
-// warp or two, and a row beyond leaves a third of its slots empty at most.
+// The layouts of rows are powers of two of threads, with few elements each: 16 elements, 64, powers
+// of two to 1,024; with a step between two of them beyond, where a row leaves a third of its slots
+// empty at most.
 constexpr std::int64_t kTiers[] = {16,    64,    128,   256,   512,   1024,  1536,
                                    2048,  3072,  4096,  6144,  8192,  12288, 16384,
                                    24576, 32768, 49152, 65536, 98304, 131072};

@@ -15,7 +15,8 @@ Bindings divisors_of(const Bindings &sizes);
 Bindings expected_sizes(const std::vector<Symbol> &symbols, const Bindings &given);
 
 /// Lengths of rows that share a layout; a kernel holds rows of up to `max` elements on chip, or
-/// streams them where `max` is no bound. 16 to 1,024 in powers of two, beyond with a step between.
+/// streams them where `max` is no bound. 16, 64, powers of two to 1,024, with a step between two of
+/// them to 131,072, and all beyond.
 struct Tier {
   std::int64_t min = 0, max = 0;
 };

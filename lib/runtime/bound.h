@@ -11,8 +11,9 @@
 
 FUSE_BEGIN_NAMESPACE
 
-/// Immutable. run() packs parameters and launches; it allocates nothing for kernels of up to 512
-/// parameters and takes no lock.
+/// Immutable. run() packs parameters and launches; it takes no lock, and allocates nothing where no
+/// kernel has more than 511 parameters, a table of instances being one behind these, the program no
+/// more than 256 workspace buffers and no extern operation more than 16 operands and results.
 class BoundLaunch {
  public:
   /// `sizes` holds the symbols and, for strided arguments, "<name>.stride<axis>". `key` is what

@@ -249,8 +249,13 @@ fuse_status fuse_output_shape(const fuse_executable *executable, size_t output, 
   });
 }
 
-size_t fuse_num_kernels(const fuse_executable *executable) {
-  return executable ? executable->executable.overview().fused.kernels : 0;
+fuse_status fuse_num_kernels(const fuse_executable *executable, const int64_t *dims,
+                             size_t num_dims, size_t *count) {
+  return guarded([&] {
+    require(executable, "executable");
+    require(count, "count");
+    *count = executable->executable.kernels(dims_of(dims, num_dims)).size();
+  });
 }
 
 fuse_status fuse_kernel(fuse_executable *executable, size_t index, const int64_t *dims,

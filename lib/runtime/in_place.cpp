@@ -122,12 +122,14 @@ class Overwriting {
   std::optional<std::string> obstacle_;
 };
 
-/// Whether one instance has the input and the output to itself.
-bool are_one_instance(const Kernel &kernel, const std::vector<LaunchBuffer> &inputs,
-                      const std::vector<LaunchBuffer> &outputs) {
-  if (inputs.size() != 1 || outputs.size() != 1) return false;
-  return kernel.instances == 0 ||
-         (kernel.buffers[inputs[0].buffer].each && inputs[0].instance == outputs[0].instance);
+/// Why the input and the output are not of one instance, each as one buffer; empty if they are.
+std::string obstacle_in_buffers(const Kernel &kernel, const std::vector<LaunchBuffer> &inputs,
+                                const std::vector<LaunchBuffer> &outputs) {
+  bool is_single = inputs.size() == 1 && outputs.size() == 1;
+  if (kernel.instances == 0) return is_single ? "" : "has several buffers for one of them";
+  bool is_own = is_single && kernel.buffers[inputs[0].buffer].each &&
+                inputs[0].instance == outputs[0].instance;
+  return is_own ? "" : "several of its instances touch them";
 }
 
 std::optional<std::string> obstacle_in_step(const Program &program, const Step &step,
@@ -136,11 +138,9 @@ std::optional<std::string> obstacle_in_step(const Program &program, const Step &
   const Kernel &kernel = program.kernels[step.kernel];
   auto inputs = buffers_of(program, step, Binding::Kind::Input, pair.input);
   auto outputs = buffers_of(program, step, Binding::Kind::Output, pair.output);
-  std::optional<std::string> obstacle;
-  if (are_one_instance(kernel, inputs, outputs))
+  std::optional<std::string> obstacle = obstacle_in_buffers(kernel, inputs, outputs);
+  if (obstacle->empty())
     obstacle = Overwriting(kernel, inputs[0].buffer, outputs[0].buffer).obstacle();
-  else
-    obstacle = "several of its instances touch them";
   if (obstacle) return "kernel " + kernel.name + " takes both and " + *obstacle;
   return {};
 }

@@ -54,11 +54,6 @@ int compute_capability(const Context &context) {
 
 }  // namespace
 
-bool operator==(const ArgumentClass &a, const ArgumentClass &b) {
-  return a.strided == b.strided && a.alignment == b.alignment && a.has_rows == b.has_rows &&
-         a.shifted == b.shifted;
-}
-
 const Limit *broken_limit(const Program &program, const Bindings &sizes) {
   for (const Limit &limit : program.limits)
     if (value_of(limit.value, sizes) > limit.max) return &limit;

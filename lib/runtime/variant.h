@@ -20,8 +20,6 @@ namespace fuse {
 /// Strides and alignment of the arguments: inputs, then outputs.
 using VariantClass = std::vector<ArgumentClass>;
 
-bool operator==(const ArgumentClass &a, const ArgumentClass &b);
-
 /// The first limit, or class, of the program that the sizes are outside of; null: none.
 const Limit *broken_limit(const Program &program, const Bindings &sizes);
 const SizeRange *broken_range(const Program &program, const Bindings &sizes);

@@ -34,8 +34,8 @@ class VariantSet {
   /// The variant of the class that the sizes want, if it is compiled.
   std::shared_ptr<const Variant> find(const VariantClass &arguments, const Bindings &sizes) const;
 
-  /// The same. Where there is none it is compiled, for
-  /// the reason given, or refused with Error{Unsupported} if `may_compile` is false.
+  /// The same. Where there is none it is compiled, for the reason given, or refused with
+  /// Error{Unsupported} if `may_compile` is false.
   std::shared_ptr<const Variant> get(const VariantClass &arguments, const Bindings &sizes,
                                      const std::string &reason, bool may_compile);
 

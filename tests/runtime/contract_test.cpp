@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -191,9 +192,31 @@ TEST(InPlace, InstancesDoNotReadWhatOthersWrite) {
   g.output("z", r - p);
   g.output("w", r - exp(r));
   CompileOptions options = on_host();
-  for (const InPlacePair &pair : compile(g, options).in_place_pairs()) {
+  Executable apart = compile(g, options);
+  std::vector<InPlacePair> pairs = apart.in_place_pairs();
+  ASSERT_FALSE(pairs.empty());
+  using Memory = std::map<std::string, std::vector<float>>;
+  auto launch = [](const Executable &exe, Memory &m, const std::string &z, const std::string &w) {
+    exe.launch(nullptr,
+               {tensor(m["p"].data(), {64}), tensor(m["r"].data(), {64}), tensor(m["y"].data(), {}),
+                tensor(m[z].data(), {64}), tensor(m[w].data(), {64})});
+  };
+  const Memory before = {{"p", ramp(64)},
+                         {"r", std::vector<float>(64, 0.75f)},
+                         {"y", {0.0f}},
+                         {"z", std::vector<float>(64)},
+                         {"w", std::vector<float>(64)}};
+  Memory expected = before;
+  launch(apart, expected, "z", "w");
+  for (const InPlacePair &pair : pairs) {
     options.in_place = {pair};
-    EXPECT_NO_THROW(compile(g, options)) << pair.input << pair.output;
+    Memory m = before;
+    auto memory_of = [&](const std::string &out) { return pair.output == out ? pair.input : out; };
+    std::string z = memory_of("z"), w = memory_of("w");
+    launch(compile(g, options), m, z, w);
+    EXPECT_EQ(m["y"], expected["y"]) << pair.input << pair.output;
+    EXPECT_EQ(m[z], expected["z"]) << pair.input << pair.output;
+    EXPECT_EQ(m[w], expected["w"]) << pair.input << pair.output;
   }
 }
 

@@ -150,16 +150,6 @@ void drop_names(Kernel &kernel) {
   for (KernelValue &value : kernel.values) value.name.clear();
 }
 
-std::string skeleton(Kernel kernel) {
-  drop_names(kernel);
-  std::string forms;
-  visit_sizes(kernel, [&](Index &index) {
-    forms += form_of(index) + "|";
-    index = 0;
-  });
-  return to_string(kernel) + forms;
-}
-
 std::set<std::string> symbol_set(const Kernel &kernel) {
   std::vector<std::string> symbols = symbols_of(kernel);
   return {symbols.begin(), symbols.end()};
@@ -306,28 +296,24 @@ bool uses(const Kernel &kernel, const std::string &name) {
   return found;
 }
 
-/// Two instances show it; how many fit a launch is another matter.
-bool is_valid(Kernel kernel) {
-  kernel.instances = 2;
-  for (InstanceSize &size : kernel.table) size.values.resize(2);
-  try {
-    verify(kernel);
-    return true;
-  } catch (const Error &) {
-    return false;
-  }
-}
-
 }  // namespace
 
-std::string skeleton_of(const Kernel &kernel) { return skeleton(kernel); }
+std::string skeleton_of(Kernel kernel) {
+  drop_names(kernel);
+  std::string forms;
+  visit_sizes(kernel, [&](Index &index) {
+    forms += form_of(index) + "|";
+    index = 0;
+  });
+  return to_string(kernel) + forms;
+}
 
 std::string body_skeleton_of(const Kernel &kernel) {
   Kernel body = kernel;
   body.threads = body.resident = body.index_bits = 0;
   for (Layout &layout : body.layouts)
     for (Axis &axis : layout.axes) axis.digits.clear();
-  return skeleton(std::move(body));
+  return skeleton_of(std::move(body));
 }
 
 std::optional<Kernel> generalize(std::span<const Kernel *const> kernels) {
@@ -337,7 +323,7 @@ std::optional<Kernel> generalize(std::span<const Kernel *const> kernels) {
     for (Axis &axis : layout.axes) count_blocks(*k, axis);
   std::erase_if(k->table, [&](const InstanceSize &size) { return !uses(*k, size.name); });
   for (Buffer &buffer : k->buffers) buffer.each = true;
-  return is_valid(*k) ? k : std::nullopt;
+  return grids_nest(*k) ? k : std::nullopt;
 }
 
 bool divides_by_sizes(const Kernel &kernel) {

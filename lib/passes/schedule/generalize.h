@@ -12,7 +12,7 @@ namespace fuse {
 
 /// The kernel's text without its sizes, and with names by number. Kernels of one skeleton differ in
 /// sizes alone: extents, blocks, iterations, offsets.
-std::string skeleton_of(const Kernel &kernel);
+std::string skeleton_of(Kernel kernel);
 
 /// The text of its body alone: what the layout says is left out too, and the width of offsets.
 std::string body_skeleton_of(const Kernel &kernel);

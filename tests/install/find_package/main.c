@@ -33,7 +33,11 @@ static int inspect(fuse_executable *executable) {
   if (fuse_output_shape(executable, 0, dims, 1, shape, &rank) != FUSE_OK) return fail("shape of y");
   if (rank != 2 || shape[0] != 3 || shape[1] != 8) return fail("wrong shape of y");
   fuse_kernel_info kernel;
-  if (fuse_num_kernels(executable) != 1) return fail("number of kernels");
+  size_t count = 0;
+  if (fuse_num_kernels(executable, dims, 1, &count) != FUSE_OK || count != 1)
+    return fail("number of kernels");
+  if (fuse_num_kernels(executable, NULL, 1, &count) != FUSE_INVALID_ARGUMENT)
+    return fail("kernels of no dims");
   if (fuse_kernel(executable, 0, dims, 1, &kernel) != FUSE_OK) return fail("kernel");
   if (kernel.bytes != 2 * 24 * 4 || kernel.registers != -1) return fail("bytes of the kernel");
   if (!strstr(kernel.text, kernel.name) || !strstr(kernel.ptx, ".entry")) return fail("code");
