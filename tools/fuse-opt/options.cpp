@@ -110,7 +110,8 @@ void add_stage_options(CLI::App &app, Options &o, Words &words) {
   app.add_option("input", o.input, "graph, program or kernel text; - or nothing: stdin");
   add_list(app, "--emit", words.emit, "STAGE",
            "graph, plan, dot, program, kernel, llvm, ptx, sass");
-  app.add_option("-o,--output", o.output, "where to: a file, or a folder/ with a file each")
+  app.add_option("-o,--output", o.output,
+                 "where --emit, or --explain alone, goes: a file, or a folder/ with a file each")
       ->type_name("PATH");
   add_list(app, "--pass", o.passes, "NAME", "graph passes to run first, in order");
   app.add_option("--print-after", o.print_after, "print the graph after this pass, or all")
