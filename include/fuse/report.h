@@ -58,6 +58,7 @@ struct KernelReport {
   std::string bound;        ///< the pipe that binds: "hbm", "mufu", "fma", ...
   std::vector<PipeTime> pipes;
   std::int64_t bytes = 0;  ///< of the buffers it reads and writes, each counted once
+  double hbm_bytes = 0;    ///< of device memory, predicted like the time
   std::uint64_t grid = 0;  ///< blocks
   int threads = 0;         ///< per block
   int registers = -1;      ///< per thread; -1: not loaded on a device

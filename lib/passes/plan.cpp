@@ -131,7 +131,8 @@ void Writer::explain_kernel(std::uint32_t group) {
   for (PlanId v : members) alone += evaluator_.evaluate({{v}}).cost.seconds;
   double gain = alone - groups_.seconds[group];
   std::string why;
-  append(why, "a kernel for each operation would take {:.1f} us", alone * kMicro);
+  append(why, "a kernel for each operation, of the dtypes it has here, would take {:.1f} us",
+         alone * kMicro);
   decide("kernel " + name_[group], "one kernel", std::move(why),
          std::to_string(members.size()) + " kernels", gain);
 }
