@@ -1,5 +1,5 @@
 # Installation: the library, its headers, the CMake package `fusejit` with the target
-# fusejit::fusejit, and fusejit.pc. Nothing is named fuse: that belongs to the filesystem library.
+# fusejit::fusejit, fusejit.pc, the tools and the documents. Nothing is named fuse: that belongs to the filesystem library.
 include(CMakePackageConfigHelpers)
 
 set(FUSE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/fusejit)
@@ -22,3 +22,11 @@ install(FILES ${PROJECT_BINARY_DIR}/fusejit.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  FILES_MATCHING PATTERN *.md)
+
+if(FUSE_BUILD_TOOLS)
+  file(RELATIVE_PATH FUSE_BIN_TO_LIB /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(fuse-opt fuse-bench PROPERTIES INSTALL_RPATH "$ORIGIN/${FUSE_BIN_TO_LIB}")
+  install(TARGETS fuse-opt fuse-bench)
+endif()

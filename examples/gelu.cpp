@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace {
@@ -25,62 +23,22 @@ fuse::Graph gelu() {
   return g;
 }
 
-/// The same chain as a program of one operation each, as a framework without fusion runs it.
-std::vector<fuse::Graph> unfused_gelu() {
-  using Operation = fuse::Value (*)(fuse::Value, fuse::Value);
-  const std::pair<int, Operation> operations[] = {
-      {1, [](fuse::Value a, fuse::Value) { return 0.044715 * a; }},
-      {2, [](fuse::Value a, fuse::Value x) { return a * x; }},
-      {2, [](fuse::Value a, fuse::Value x) { return a * x; }},
-      {2, [](fuse::Value a, fuse::Value x) { return x + a; }},
-      {1, [](fuse::Value a, fuse::Value) { return 0.7978845608 * a; }},
-      {1, [](fuse::Value a, fuse::Value) { return tanh(a); }},
-      {1, [](fuse::Value a, fuse::Value) { return 1.0 + a; }},
-      {1, [](fuse::Value a, fuse::Value) { return 0.5 * a; }},
-      {2, [](fuse::Value a, fuse::Value x) { return a * x; }},
-  };
-  std::vector<fuse::Graph> graphs;
-  for (auto [operands, operation] : operations) {
-    fuse::Graph &g = graphs.emplace_back("operation");
-    auto rows = g.dim("B", {.min = 1, .max = 1 << 20});
-    auto a = g.input("a", fuse::bf16, {rows, kColumns});
-    auto x = operands == 1 ? a : g.input("x", fuse::bf16, {rows, kColumns});
-    g.output("y", operation(a, x));
-  }
-  return graphs;
+void print_prediction(const char *target, const char *what, const fuse::PlanTotals &totals) {
+  std::printf("%-8s %-8s %8zu %9.1f %14.1f\n", target, what, totals.kernels, 1e-6 * totals.bytes,
+              totals.predicted_us);
 }
 
-struct Prediction {
-  std::size_t launches = 0;
-  std::int64_t bytes = 0;
-  double us = 0;
-};
-
-Prediction predict(std::span<const fuse::Graph> graphs, const char *target) {
-  fuse::CompileOptions options;
-  options.target = fuse::Target::named(target);
-  options.executor = fuse::Executor::None;
-  options.expected_sizes = {{"B", kRows}};
-  Prediction sum;
-  for (const fuse::Graph &graph : graphs) {
-    for (const fuse::KernelReport &k : fuse::compile(graph, options).kernels({kRows})) {
-      ++sum.launches;
-      sum.bytes += k.bytes;
-      sum.us += k.predicted_us;
-    }
-  }
-  return sum;
-}
-
+/// Beside one kernel for each operation, as a framework without fusion runs it.
 void print_predictions(const fuse::Graph &graph) {
   std::printf("%-8s %-8s %8s %9s %14s\n", "target", "", "launches", "HBM MB", "predicted us");
-  std::vector<fuse::Graph> operations = unfused_gelu();
+  fuse::CompileOptions options;
+  options.executor = fuse::Executor::None;
+  options.expected_sizes = {{"B", kRows}};
   for (const char *target : {"a100", "h100", "h200", "b100"}) {
-    for (bool fused : {false, true}) {
-      Prediction p = predict(fused ? std::span(&graph, 1) : operations, target);
-      std::printf("%-8s %-8s %8zu %9.1f %14.1f\n", target, fused ? "fused" : "unfused", p.launches,
-                  1e-6 * static_cast<double>(p.bytes), p.us);
-    }
+    options.target = fuse::Target::named(target);
+    fuse::PlanOverview overview = fuse::compile(graph, options).overview();
+    print_prediction(target, "unfused", overview.unfused);
+    print_prediction(target, "fused", overview.fused);
   }
 }
 

@@ -6,10 +6,14 @@ error; highest coefficient first, as Num's polynomial() takes them. The error pr
 largest one relative to the function, of the polynomial with its coefficients rounded to f64 (f32).
 Needs mpmath.
 """
+import argparse
 import struct
-import sys
 
-import mpmath as mp
+try:
+    import mpmath as mp
+except ImportError:
+    raise SystemExit("fit_polynomials: error: it needs mpmath: apt-get install python3-mpmath, and "
+                     "run it by /usr/bin/python3") from None
 
 mp.mp.dps = 60
 
@@ -127,7 +131,12 @@ FITS = {
 
 
 def main():
-    for name in sys.argv[1:] or FITS:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="name", help="of: " + ", ".join(FITS))
+    names = parser.parse_args().names
+    if unknown := [name for name in names if name not in FITS]:
+        parser.error(f"'{unknown[0]}' is none of {', '.join(FITS)}")
+    for name in names or FITS:
         function, low, high, degree, bits = FITS[name]
         exact = interpolate(function, low, high, degree)[::-1]
         coefficients = [rounded(c, bits) for c in exact]

@@ -22,8 +22,9 @@ struct Decision {
 };
 
 /// Decisions taken out of the planner's hands, to try what others cost. Values go by the labels
-/// that plans and explain() show, without the '%': a name, or a number in the canonical graph.
-/// Compilation throws InvalidArgument for a label of no value and for what is not possible.
+/// that plans and explain() show, without the '%': a name, or a number in the canonical graph; an
+/// output's name stands for its value. Compilation throws InvalidArgument for a label of no value
+/// and for what is not possible.
 struct PlanOverrides {
   std::vector<std::string> keep;       ///< stored in memory
   std::vector<std::string> recompute;  ///< computed by every kernel that reads them
@@ -57,6 +58,7 @@ struct KernelReport {
   double predicted_us = 0;  ///< for the sizes of the PlanOverview
   std::string bound;        ///< the pipe that binds: "hbm", "mufu", "fma", ...
   std::vector<PipeTime> pipes;
+  double hbm_bytes = 0;    ///< of device memory, predicted like the time
   std::int64_t bytes = 0;  ///< of the buffers it reads and writes, each counted once
   std::uint64_t grid = 0;  ///< blocks
   int threads = 0;         ///< per block

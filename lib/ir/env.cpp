@@ -3,10 +3,13 @@
 
 #include "ir/format.h"
 #include "ir/log.h"
+#include "ir/suggest.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 namespace fuse {
@@ -15,8 +18,8 @@ namespace {
 
 constexpr EnvVariable kVariables[] = {
     {"FUSE_DUMP", "stages to print, comma-separated: graph, plan, kernel, llvm, ptx"},
-    {"FUSE_DUMP_DIR", "folder for the dumps, one file each; stderr if not set"},
-    {"FUSE_TIME", "1: log the time of each stage of a compilation"},
+    {"FUSE_DUMP_DIR", "folder for the dumps, made if missing, one file each; stderr if not set"},
+    {"FUSE_TIME", "1: print the time of each stage of a compilation, whatever FUSE_LOG says"},
     {"FUSE_VERIFY", "1: verify graphs, plans, kernels and LLVM modules between stages"},
     {"FUSE_DISABLE", "passes to skip, comma-separated"},
     {"FUSE_CACHE_DIR", "folder of the disk cache; empty: none; default ~/.cache/fuse"},
@@ -37,11 +40,34 @@ std::set<std::string, std::less<>> split(const char *text) {
 
 bool is_on(const char *text) { return text && *text && std::string_view(text) != "0"; }
 
+constexpr LogLevel kLevels[] = {LogLevel::Debug, LogLevel::Info, LogLevel::Warning,
+                                LogLevel::Error};
+
 std::optional<LogLevel> level_of(const char *text) {
   if (!text) return {};
-  for (LogLevel level : {LogLevel::Debug, LogLevel::Info, LogLevel::Warning, LogLevel::Error})
+  for (LogLevel level : kLevels)
     if (to_string(level) == text) return level;
   return {};
+}
+
+/// FUSE_DISABLE is not judged here: passes know their names.
+std::vector<std::string> unknown_words(const Environment &env, const std::string &level) {
+  std::vector<std::string> unknown;
+  const std::vector<std::string_view> stages = {"graph", "plan", "kernel", "llvm", "ptx"};
+  for (const std::string &word : env.dump)
+    if (std::find(stages.begin(), stages.end(), word) == stages.end())
+      unknown.push_back(unknown_word("FUSE_DUMP", word, stages));
+  std::vector<std::string_view> levels;
+  for (LogLevel l : kLevels) levels.push_back(to_string(l));
+  if (!level.empty() && !env.log) unknown.push_back(unknown_word("FUSE_LOG", level, levels));
+  return unknown;
+}
+
+/// Not while the variables are read: a log handler may ask for them.
+void tell_once(const Environment &env) {
+  static std::atomic<bool> told{false};
+  if (env.unknown.empty() || told.exchange(true)) return;
+  for (const std::string &text : env.unknown) log_asked(LogLevel::Warning, text);
 }
 
 std::string file_name(std::string_view stage, std::string_view name) {
@@ -56,6 +82,14 @@ std::string file_name(std::string_view stage, std::string_view name) {
 
 std::span<const EnvVariable> environment_variables() { return kVariables; }
 
+std::string unknown_word(std::string_view variable, std::string_view word,
+                         const std::vector<std::string_view> &known) {
+  std::string names;
+  for (std::string_view name : known) append(names, "{}{}", names.empty() ? "" : ", ", name);
+  return fmt::format("{}: '{}' is none of {}, and ignored{}", variable, word, names,
+                     suggest(word, known));
+}
+
 Environment read_environment(const std::function<const char *(const char *)> &get) {
   auto text = [&](const char *name) { return std::string(get(name) ? get(name) : ""); };
   Environment env;
@@ -67,12 +101,14 @@ Environment read_environment(const std::function<const char *(const char *)> &ge
   if (get("FUSE_CACHE_DIR")) env.cache_dir = text("FUSE_CACHE_DIR");
   env.libcuda = text("FUSE_LIBCUDA");
   env.log = level_of(get("FUSE_LOG"));
+  env.unknown = unknown_words(env, text("FUSE_LOG"));
   return env;
 }
 
 const Environment &environment() {
   static const Environment &env = *new Environment(
       read_environment([](const char *name) -> const char * { return std::getenv(name); }));
+  tell_once(env);
   return env;
 }
 
@@ -83,9 +119,11 @@ void dump(std::string_view stage, std::string_view name, std::string_view text) 
     std::fwrite(text.data(), 1, text.size(), stderr);
     return;
   }
+  std::error_code error;  // the file tells whether there is a folder
+  std::filesystem::create_directories(folder, error);
   std::string path = folder + "/" + file_name(stage, name);
   if (!(std::ofstream(path, std::ios::binary) << text).flush())
-    log(LogLevel::Warning, "cannot write the dump {}", path);
+    log_asked(LogLevel::Warning, "cannot write the dump " + path);
 } catch (...) {  // a dump is a courtesy: it never fails a compilation
 }
 

@@ -9,6 +9,7 @@
 #include "ir/graph_data.h"
 #include "ir/tensor.h"
 
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <span>
@@ -83,6 +84,9 @@ struct Mismatch {
 
 /// The first elements, `limit` at most, that compare() counts as failures.
 std::vector<Mismatch> mismatches(const Expected &expected, const Tensor &actual, std::size_t limit);
+
+/// For printing: what bears no meaning is not shown.
+inline double without_nan_sign(double value) { return std::isnan(value) ? NAN : value; }
 
 /// "3 of 4096 elements differ; first at 17: 0.25, not 0.5 +- 1e-07; worst error 2.1 times its
 /// bound"

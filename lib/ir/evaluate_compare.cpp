@@ -101,7 +101,7 @@ std::string to_string(const Comparison &c) {
     append(text, "all {} elements agree", c.elements);
   } else {
     append(text, "{} of {} elements differ; first at {}: {}, not {}", c.failures, c.elements,
-           c.first, c.actual, c.expected);
+           c.first, without_nan_sign(c.actual), without_nan_sign(c.expected));
     if (c.bound > 0) append(text, " +- {}", c.bound);
   }
   if (c.worst_ratio > 0) append(text, "; worst error {:.3g} times its bound", c.worst_ratio);

@@ -39,12 +39,15 @@ bool log_enabled(LogLevel level) noexcept {
   return least && level >= *least;
 }
 
-void log(LogLevel level, std::string_view text) noexcept try {
-  if (!log_enabled(level)) return;
+void log_asked(LogLevel level, std::string_view text) noexcept try {
   std::lock_guard lock(sink().mutex);
   if (!sink().replaced) return print(level, text);
   if (sink().handler) sink().handler(level, text);
 } catch (...) {  // a failing handler must not take the compilation with it
+}
+
+void log(LogLevel level, std::string_view text) noexcept {
+  if (log_enabled(level)) log_asked(level, text);
 }
 
 }  // namespace fuse

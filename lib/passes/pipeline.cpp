@@ -7,6 +7,7 @@
 #include "passes/passes.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 namespace fuse {
@@ -34,14 +35,27 @@ Graph run_pass(const GraphPass &pass, const Graph &graph, const PassListener &li
   verify(after);
   bool changed = !(after == graph);
   if (environment().time)
-    log(LogLevel::Info, "pass {}: {:.3f} ms, {} nodes", pass.name, elapsed.count() * 1e3,
-        after.data().size());
+    log_asked(LogLevel::Info, fmt::format("pass {}: {:.3f} ms, {} nodes", pass.name,
+                                          elapsed.count() * 1e3, after.data().size()));
   if (changed && dumps("graph")) dump("graph", pass.name, to_string(after));
   if (listener) listener({pass.name, elapsed.count(), changed, after});
   return after;
 }
 
+/// Here and not with the other variables: the names are those of passes.
+void tell_of_unknown_passes() {
+  static std::atomic<bool> told{false};
+  if (environment().disable.empty() || told.exchange(true)) return;
+  std::vector<std::string_view> known;
+  for (const GraphPass &p : kPasses) known.push_back(p.name);
+  known.push_back("instances");
+  for (const std::string &word : environment().disable)
+    if (std::find(known.begin(), known.end(), word) == known.end())
+      log_asked(LogLevel::Warning, unknown_word("FUSE_DISABLE", word, known));
+}
+
 Graph run_named(std::string_view name, const Graph &graph, const PassListener &listener) {
+  tell_of_unknown_passes();
   const GraphPass &pass = find_pass(name);
   return environment().disable.contains(name) ? graph.clone() : run_pass(pass, graph, listener);
 }

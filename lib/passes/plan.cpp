@@ -7,6 +7,7 @@
 #include "passes/size_class.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace fuse {
@@ -132,7 +133,8 @@ void Writer::explain_kernel(std::uint32_t group) {
   for (PlanId v : members) alone += evaluator_.evaluate({{v}}).cost.seconds;
   double gain = alone - groups_.seconds[group];
   std::string why;
-  append(why, "a kernel for each operation would take {:.1f} us", alone * kMicro);
+  append(why, "a kernel for each operation, of the dtypes it has here, would take {:.1f} us",
+         alone * kMicro);
   decide("kernel " + name_[group], "one kernel", std::move(why),
          std::to_string(members.size()) + " kernels", gain);
 }
@@ -173,7 +175,23 @@ void Writer::explain_boundary(std::uint32_t a, std::uint32_t b) {
   decide(about, "two kernels", std::move(why), "one kernel", gain);
 }
 
+/// Why the graph wants values in memory, by the node that holds them; of an output that is plain.
+std::map<NodeId, std::string> needs_of(const GraphData &graph) {
+  std::map<NodeId, std::string> needs;
+  for (const Output &o : graph.outputs) needs[memory_root(graph, o.node)];
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph.node(id).op != Op::Extern) continue;
+    for (NodeId operand : graph.operands(id))
+      needs[memory_root(graph, operand)] =
+          fmt::format("extern \"{}\" reads it", graph.attr<ExternAttr>(id).name);
+  }
+  for (const auto &[id, marked] : graph.keep_marks)
+    if (marked) needs[memory_root(graph, id)] = "the graph marks it to be kept";
+  return needs;
+}
+
 void Writer::explain_stores(const std::vector<RecomputeChoice> &choices) {
+  std::map<NodeId, std::string> needs = needs_of(g_);
   std::vector<const RecomputeChoice *> by_value(p_.values.size());
   for (const RecomputeChoice &c : choices) by_value[c.value] = &c;
   for (PlanId v = 0; v < p_.values.size(); ++v) {
@@ -188,7 +206,10 @@ void Writer::explain_stores(const std::vector<RecomputeChoice> &choices) {
       if (value.recompute) why = "asked for; " + why;
       decide(about, "recomputed", std::move(why), "stored", choice->gain_seconds);
     } else if (stored && value.must_store) {
-      decide(about, "stored", "an output, an operand of an extern operation, or marked to be kept");
+      if (auto need = needs.find(value.node); need == needs.end())
+        decide(about, "stored", "it was asked to be kept");
+      else if (!need->second.empty())
+        decide(about, "stored", need->second);
     } else if (stored && choice) {
       std::string why =
           choice->why.empty() ? "its readers would take longer to compute it again" : choice->why;

@@ -4,9 +4,20 @@
 #include "ir/format.h"
 #include "ir/suggest.h"
 
+#include <algorithm>
+
 namespace fuse {
 
 namespace {
+
+/// "%u, %v, ..": a line holds some.
+std::string listed(const std::vector<std::string_view> &names) {
+  constexpr std::size_t kShown = 20;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i)
+    append(text, "{}%{}", i ? ", " : "", names[i]);
+  return text + (names.size() > kShown ? ", .." : "");
+}
 
 class Labels {
  public:
@@ -28,10 +39,23 @@ class Labels {
   NodeId node(const std::string &label) const {
     for (NodeId id = 0; id < g_.size(); ++id)
       if (labels_[id] == label) return id;
-    std::vector<std::string_view> known(labels_.begin(), labels_.end());
+    for (const Output &o : g_.outputs)
+      if (o.name == label) return memory_root(g_, o.node);
+    std::vector<std::string_view> known = names();
     fail(ErrorCode::InvalidArgument,
-         "the canonical graph has no value %{}{}; labels are those that plans show", label,
-         suggest(label, known));
+         "the canonical graph has no value %{}{}; labels are those that plans show: {}", label,
+         suggest(label, known, "%"), listed(known));
+  }
+
+  /// Of what can be named: values of kernels, and outputs.
+  std::vector<std::string_view> names() const {
+    std::vector<std::string_view> known;
+    for (NodeId id = 0; id < g_.size(); ++id)
+      if (p_.value_of[id] != kNoPlan && p_.is_computed(p_.value_of[id]))
+        known.push_back(labels_[id]);
+    for (const Output &o : g_.outputs)
+      if (std::find(known.begin(), known.end(), o.name) == known.end()) known.push_back(o.name);
+    return known;
   }
 
   const GraphData &g_;

@@ -115,7 +115,10 @@ RecomputeChoice Recompute::try_value(PlanId v) {
     copies.push_back(std::move(copy));
   }
   if (added > budget_ && !p_.values[v].recompute)
-    return {v, false, 0, "the program would exceed twice its statements"};
+    return {
+        v, false, 0,
+        "computing it again would more than double the statements of all kernels together, where "
+        "the planner stops; --recompute tries it all the same"};
 
   Saved before = save(v, copies);
   apply(v, copies);

@@ -65,6 +65,28 @@ std::string machine(const Target &target) {
                      1e-12 * target.hbm_bytes, target.measured ? " measured" : ", estimated");
 }
 
+PlanOverview overview_of(const Program &program) {
+  PlanOverview overview{program.plan.unfused, {}, program.plan.sizes};
+  overview.fused.kernels = program.kernels.size();
+  for (const PlannedKernel &kernel : program.plan.kernels) {
+    overview.fused.bytes += kernel.bytes;
+    overview.fused.predicted_us += 1e6 * kernel.seconds;
+  }
+  return overview;
+}
+
+/// A program serves a class of sizes and was planned for some of them.
+std::string sizes_line(const Bindings &planned, const Bindings &bound) {
+  if (planned.empty()) return "";
+  Bindings asked = planned;  // the bound sizes hold strides too
+  for (auto &[symbol, size] : asked)
+    if (auto it = bound.find(symbol); it != bound.end()) size = it->second;
+  std::string text = "predicted for " + sizes_text(planned);
+  if (planned != asked)
+    append(text, ", which this program was planned for; blocks for {}", sizes_text(asked));
+  return text + "\n";
+}
+
 std::string totals(std::string_view what, const PlanTotals &totals) {
   return fmt::format("  {:<22} {:>7} {:>12.3f} {:>12.1f}", what, totals.kernels,
                      1e-6 * totals.bytes, totals.predicted_us);
@@ -98,14 +120,13 @@ std::string kernel_table(const BoundLaunch &bound) {
   const Program &program = bound.variant().program();
   std::string text;
   append(text, "{:<24} {:>9}  {:<8} {:>10} {:>10} {:>8}  {}\n", "kernel", "time us", "bound by",
-         "MB", "blocks", "threads", "pipes alone, us");
+         "HBM MB", "blocks", "threads", "pipes alone, us");
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
     const Kernel &kernel = program.kernels[i];
     const PlannedKernel planned =
         i < program.plan.kernels.size() ? program.plan.kernels[i] : PlannedKernel{};
     append(text, "{:<24} {:>9.1f}  {:<8} {:>10.3f} {:>10} {:>8}  {}\n", kernel.name,
-           1e6 * planned.seconds, planned.bound,
-           1e-6 * static_cast<double>(bytes_of(kernel, bound.sizes())), bound.grid(i),
+           1e6 * planned.seconds, planned.bound, 1e-6 * planned.bytes, bound.grid(i),
            kernel.threads, busy_pipes(planned));
   }
   return text + "\n";
@@ -139,6 +160,7 @@ std::vector<KernelReport> Executable::kernels(const Dims &dims) const {
       r.predicted_us = 1e6 * program.plan.kernels[i].seconds;
       r.bound = program.plan.kernels[i].bound;
       r.pipes = program.plan.kernels[i].pipes;
+      r.hbm_bytes = program.plan.kernels[i].bytes;
     }
     r.bytes = bytes_of(kernel, bound->sizes());
     r.grid = bound->grid(i);
@@ -151,27 +173,19 @@ std::vector<KernelReport> Executable::kernels(const Dims &dims) const {
   return reports;
 }
 
-PlanOverview Executable::overview() const {
-  const Plan &plan = impl_->first_variant().program().plan;
-  PlanOverview overview{plan.unfused, {}, plan.sizes};
-  overview.fused.kernels = impl_->first_variant().program().kernels.size();
-  for (const PlannedKernel &kernel : plan.kernels) {
-    overview.fused.bytes += kernel.bytes;
-    overview.fused.predicted_us += 1e6 * kernel.seconds;
-  }
-  return overview;
-}
+PlanOverview Executable::overview() const { return overview_of(impl_->first_variant().program()); }
 
 std::string Executable::explain(const Dims &dims) const {
   const Interface &interface = impl_->interface();
   auto bound = impl_->inspect(dims);
-  PlanOverview planned = overview();
+  const Program &program = bound->variant().program();
+  PlanOverview planned = overview_of(program);
   std::string text;
   append(text, "{}   {} -> {}   {}   executor {}\n", interface.name, signature(interface.inputs),
          signature(interface.outputs), machine(impl_->target()), executor());
-  if (!planned.sizes.empty()) append(text, "predicted for {}\n", sizes_text(planned.sizes));
-  text += "\n" + comparison(planned, impl_->target()) + kernel_table(*bound);
-  text += decision_table(decisions());
+  text += sizes_line(planned.sizes, bound->sizes()) + "\n";
+  text += comparison(planned, impl_->target()) + kernel_table(*bound);
+  text += decision_table(program.plan.decisions);
   for (const Compilation &c : compilations())
     append(text, "compiled {} kernels in {:.1f} ms: {}\n", c.kernels, c.milliseconds, c.reason);
   return text;

@@ -109,8 +109,8 @@ std::shared_ptr<const Variant> VariantSet::timed_build(const VariantClass &argum
   if (!origin.empty()) why += " (" + origin + ")";
   int kernels = static_cast<int>(variant->program().kernels.size());
   if (environment().time)
-    log(LogLevel::Info, "compiled {} in {:.2f} ms: {} kernels: {}", variant->program().name,
-        time.count(), kernels, why);
+    log_asked(LogLevel::Info, fmt::format("compiled {} in {:.2f} ms: {} kernels: {}",
+                                          variant->program().name, time.count(), kernels, why));
   std::lock_guard lock(mutex_);
   compilations_.push_back({std::move(why), kernels, time.count()});
   return variant;

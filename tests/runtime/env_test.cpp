@@ -53,6 +53,15 @@ TEST(Environment, ZeroAndNonsenseAreOff) {
   EXPECT_FALSE(env.log);
 }
 
+TEST(Environment, ListsUnknownWords) {
+  fuse::Environment env = read({{"FUSE_DUMP", "plan,kernels"}, {"FUSE_LOG", "loud"}});
+  EXPECT_EQ(env.unknown,
+            (std::vector<std::string>{
+                "FUSE_DUMP: 'kernels' is none of graph, plan, kernel, llvm, ptx, and ignored; did "
+                "you mean kernel?",
+                "FUSE_LOG: 'loud' is none of debug, info, warning, error, and ignored"}));
+}
+
 TEST(Environment, TheTableNamesWhatIsRead) {
   std::set<std::string> asked;
   fuse::read_environment([&](const char *name) -> const char * {

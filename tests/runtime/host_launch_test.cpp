@@ -86,3 +86,17 @@ TEST_F(HostLaunchTest, AutoIsTheHostWithoutADriver) {
   gpu.executor = Executor::Gpu;
   error_of(ErrorCode::NoDevice, [&] { make_executable(scale_interface(), scale_program, gpu); });
 }
+
+TEST(Explain, NamesTheSizesOfItsPredictions) {
+  Graph g("twice");
+  g.output("y", 2.0 * g.input("x", f32, {g.dim("B")}));
+  CompileOptions options;
+  options.executor = Executor::None;
+  Executable exe = compile(g, options);
+  auto says = [&](std::int64_t size, const char *words) {
+    return exe.explain({size}).find(words) != std::string::npos;
+  };
+  EXPECT_TRUE(says(4096, "predicted for B = 4096\n"));
+  EXPECT_TRUE(says(
+      8192, "predicted for B = 4096, which this program was planned for; blocks for B = 8192\n"));
+}

@@ -57,13 +57,22 @@ int run_on_gpu(const Options &options, const std::vector<Row> &rows) {
   return finish(options, machine, results);
 }
 
+[[noreturn]] void refuse_filters(const std::vector<std::string> &filters) {
+  for (const std::string &part : filters)
+    if (part.ends_with(".fuse") || part.ends_with(".kernel") || part.ends_with(".json"))
+      throw UsageError("'" + part +
+                       "' is a file: rows go by the names that --list prints; to measure a file, "
+                       "name it with its sizes in a list for --suite, as bench/README.md says");
+  throw UsageError("no row has such a name; --list prints them");
+}
+
 int drive(const Options &options) {
   std::vector<Row> rows = select(read_suite(options.suite), options.filters);
   if (options.list) {
     list(rows);
     return kOk;
   }
-  if (rows.empty()) throw UsageError("no row has such a name; --list prints them");
+  if (rows.empty()) refuse_filters(options.filters);
   if (options.on == Executor::Gpu) return run_on_gpu(options, rows);
   return finish(options, describe_machine(-1), measure_all(rows, nullptr, 0));
 }

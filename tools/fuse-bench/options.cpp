@@ -1,6 +1,8 @@
 // Arguments -> Options. The one file that sees CLI11.
 #include "options.h"
 
+#include "codegen/codegen.h"
+
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -14,7 +16,7 @@ Each row runs on the GPU with the L2 cache flushed before every run; the median 
 a device-to-device copy of the same process. Results are compared with the evaluator.
 
 Examples:
-  fuse-bench                               the whole suite
+  fuse-bench                               the whole suite, from the repository's root
   fuse-bench softmax 'row sum'             rows whose names contain either
   fuse-bench --suite=bench/suite/kernels.json --json=kernels.json
   fuse-bench --on=host                     no times: compiles and checks the small instances
@@ -34,6 +36,8 @@ std::optional<Options> parse_options(int argc, char **argv) {
   std::string on = "gpu";
   CLI::App app("Measures a suite of programs against the copy bandwidth of the GPU.", "fuse-bench");
   app.footer(kFooter);
+  app.set_version_flag("--version", "fuse " + std::string(version()) + ", LLVM " + llvm_version(),
+                       "versions of fuse and LLVM");
   app.add_option("rows", options.filters, "parts of the names of rows; none: all of the suite");
   app.add_option("--suite", options.suite, "list of rows")->capture_default_str();
   app.add_option("--json", options.json, "write the results to this file too");
@@ -44,6 +48,9 @@ std::optional<Options> parse_options(int argc, char **argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {
     std::cout << app.help();
+    return std::nullopt;
+  } catch (const CLI::CallForVersion &e) {
+    std::cout << e.what() << "\n";
     return std::nullopt;
   } catch (const CLI::ParseError &e) {
     std::string text = e.what();

@@ -99,11 +99,12 @@ std::string table_row(const Result &r, double copy) {
   append(text, "{:<34} ", r.row.name);
   if (!r.error.empty()) return text + "FAILED: " + r.error + "\n";
   if (r.us > 0)
-    append(text, "{:>9.1f} {:>6.1f} ", r.us, 100 * fraction(r, copy));
+    append(text, "{:>9.1f} {:>6.1f} {:>9.1f} {:<7} {:>4} {:>5} {:>3} {:>9.1f} {:>9.1f} {}\n", r.us,
+           100 * fraction(r, copy), r.predicted_us, r.bound, r.registers, r.spills, r.kernels,
+           r.cold.total(), r.warm.total(), check_word(r));
   else
-    append(text, "{:>9} {:>6} ", "-", "-");
-  append(text, "{:>9.1f} {:<7} {:>4} {:>5} {:>3} {:>9.1f} {:>9.1f} {}\n", r.predicted_us, r.bound,
-         r.registers, r.spills, r.kernels, r.cold.total(), r.warm.total(), check_word(r));
+    append(text, "{:>9} {:>6} {:>9.1f} {:<7} {:>4} {:>5} {:>3} {:>9} {:>9} {}\n", "-", "-",
+           r.predicted_us, r.bound, "-", "-", r.kernels, "-", "-", check_word(r));
   if (!r.verdict.passed) text += "    " + r.verdict.wrong + "\n";
   return text;
 }

@@ -45,6 +45,9 @@ std::string read_file(const std::string &path) {
 }
 
 std::vector<Row> read_suite(const std::string &path) {
+  if (std::error_code error; !std::filesystem::exists(path, error))
+    throw Error(ErrorCode::Io, "cannot read " + path +
+                                   ": there is no such file; use --suite to name a list of rows");
   std::string text = read_file(path);
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   try {

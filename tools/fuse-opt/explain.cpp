@@ -40,10 +40,15 @@ ordered_json json_of(const PlanTotals &totals) {
 ordered_json json_of(const KernelReport &kernel) {
   ordered_json pipes = ordered_json::object();
   for (const PipeTime &t : kernel.pipes) pipes[t.pipe] = t.us;
-  return {{"name", kernel.name},       {"predicted_us", kernel.predicted_us},
-          {"bound", kernel.bound},     {"pipes_us", std::move(pipes)},
-          {"bytes", kernel.bytes},     {"blocks", kernel.grid},
-          {"threads", kernel.threads}, {"text", kernel.text}};
+  return {{"name", kernel.name},
+          {"predicted_us", kernel.predicted_us},
+          {"bound", kernel.bound},
+          {"pipes_us", std::move(pipes)},
+          {"hbm_bytes", kernel.hbm_bytes},
+          {"bytes", kernel.bytes},
+          {"blocks", kernel.grid},
+          {"threads", kernel.threads},
+          {"text", kernel.text}};
 }
 
 ordered_json json_of(const Decision &decision) {

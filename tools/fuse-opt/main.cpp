@@ -44,12 +44,21 @@ fuse::Kernel parse_verified_kernel(const std::string &source, const std::string 
   return kernel;
 }
 
+/// A file of -o is for --emit where both are asked for; a folder takes both.
+std::string explain_path(const fuse::Graph &graph, const Options &options) {
+  if (options.output != "-" && is_folder(options.output))
+    return options.output + "/" + std::string(graph.name()) +
+           (options.explain == Explain::Json ? ".json" : ".explain");
+  return options.emit.empty() ? options.output : "-";
+}
+
 int drive_graph(const std::string &source, const std::string &file, Options options) {
   fuse::Graph graph = transform(fuse::parse(source, file), options);
   if (options.emit.empty() && !options.run && options.explain == Explain::No)
     options.emit = {Stage::Graph};
   if (!options.emit.empty()) emit(graph, options);
-  if (options.explain != Explain::No) write_file("-", explain(graph, options));
+  if (options.explain != Explain::No)
+    write_file(explain_path(graph, options), explain(graph, options));
   if (!options.run) return kOk;
   std::string report;
   bool passed = run_graph(graph, options, report);

@@ -2,6 +2,7 @@
 // ours.
 #include "options.h"
 
+#include "codegen/codegen.h"
 #include "ir/suggest.h"
 #include "passes/passes.h"
 
@@ -35,10 +36,17 @@ T choose(const char *option, const std::string &word, const Named<T> &choices) {
                    fuse::suggest(word, names));
 }
 
-void check_passes(const std::vector<std::string> &passes) {
+Named<bool> known_passes() {
   Named<bool> known;
   for (const fuse::GraphPass &p : fuse::graph_passes()) known.emplace_back(p.name, true);
-  for (const std::string &p : passes) choose("--pass", p, known);
+  return known;
+}
+
+void check_passes(const Options &o) {
+  Named<bool> known = known_passes();
+  for (const std::string &p : o.passes) choose("--pass", p, known);
+  known.emplace_back("all", true);
+  if (!o.print_after.empty()) choose("--print-after", o.print_after, known);
 }
 
 /// "name=value", told apart at the first '='.
@@ -110,7 +118,8 @@ void add_stage_options(CLI::App &app, Options &o, Words &words) {
   app.add_option("input", o.input, "graph, program or kernel text; - or nothing: stdin");
   add_list(app, "--emit", words.emit, "STAGE",
            "graph, plan, dot, program, kernel, llvm, ptx, sass");
-  app.add_option("-o,--output", o.output, "where to: a file, or a folder/ with a file each")
+  app.add_option("-o,--output", o.output,
+                 "where --emit, or --explain alone, goes: a file, or a folder/ with a file each")
       ->type_name("PATH");
   add_list(app, "--pass", o.passes, "NAME", "graph passes to run first, in order");
   app.add_option("--print-after", o.print_after, "print the graph after this pass, or all")
@@ -130,9 +139,10 @@ void add_plan_options(CLI::App &app, Options &o, Words &words) {
 }
 
 void add_run_options(CLI::App &app, Options &o, Words &words) {
-  app.add_flag("--run", o.run, "run it and print the outputs");
+  app.add_flag("--run", o.run,
+               "run a graph and print the outputs; programs and kernels are not run");
   app.add_option("--on", words.on, "auto, gpu or host")->type_name("WHERE");
-  app.add_flag("--verify", o.verify, "run it and compare with the evaluator");
+  app.add_flag("--verify", o.verify, "run the graph and compare with the evaluator");
   add_list(app, "--in", words.in, "x=x.npy", "an input, or a scalar's value; else random", false);
   app.add_option("--seed", o.seed, "of random inputs")->type_name("N");
   add_list(app, "--out", words.out, "y=y.npy", "where to write an output", false);
@@ -172,9 +182,12 @@ void resolve(const Words &words, Options &o) {
   o.explain = choose("--explain", words.explain == "true" ? "text" : words.explain, forms);
   for (const std::string &w : words.dims) add_dim(o.dims, w);
   o.overrides = {labels_of(words.keep), labels_of(words.recompute), sets_of(words.no_fuse)};
-  check_passes(o.passes);
-  if (!o.print_after.empty() && o.print_after != "all") check_passes({o.print_after});
+  check_passes(o);
   resolve_run(words, o);
+}
+
+std::string version_text() {
+  return "fuse " + std::string(fuse::version()) + ", LLVM " + fuse::llvm_version();
 }
 
 /// CLI11's message, with a suggestion where an option is mistyped.
@@ -208,6 +221,7 @@ std::optional<Options> parse_options(int argc, char **argv) {
                "fuse-opt");
   app.footer(kFooter);
   app.set_help_flag("-h,--help", "this text");
+  app.set_version_flag("--version", version_text(), "versions of fuse and LLVM");
   app.get_formatter()->column_width(24);
   add_stage_options(app, options, words);
   add_plan_options(app, options, words);
@@ -217,6 +231,9 @@ std::optional<Options> parse_options(int argc, char **argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {
     std::cout << app.help();
+    return std::nullopt;
+  } catch (const CLI::CallForVersion &e) {
+    std::cout << e.what() << "\n";
     return std::nullopt;
   } catch (const CLI::ParseError &e) {
     throw UsageError(message_of(e, app, argc, argv) + " (see --help)");

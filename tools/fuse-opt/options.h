@@ -16,7 +16,7 @@ enum class Explain { No, Text, Json };
 
 struct Options {
   std::string input = "-";   // a file; "-": stdin
-  std::string output = "-";  // of --emit: a file, or a folder; "-": stdout
+  std::string output = "-";  // of --emit and --explain: a file, or a folder; "-": stdout
   std::vector<Stage> emit;
   std::vector<std::string> passes;
   std::string print_after;  // a pass, or "all"

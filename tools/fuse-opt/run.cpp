@@ -71,7 +71,7 @@ std::vector<Tensor> launch(const Executable &executable, const RunArguments &run
 }
 
 std::string text_of(const Literal &literal) {
-  if (is_float(literal.dtype)) return formatted("{:.9g}", as_double(literal));
+  if (is_float(literal.dtype)) return formatted("{:.9g}", without_nan_sign(as_double(literal)));
   if (literal.dtype == DType::U64) return std::to_string(literal.bits);
   return std::to_string(as_int(literal));
 }
@@ -97,7 +97,7 @@ std::string describe(const ArgumentInfo &info, const Tensor &tensor) {
   std::string text;
   append(text, "{}: {}{} =", info.name, to_string(tensor.dtype), to_string(info.shape));
   for (std::int64_t i = 0; i < std::min(kShown, tensor.size()); ++i)
-    append(text, " {:.6g}", as_double(tensor.literal(i)));
+    append(text, " {:.6g}", without_nan_sign(as_double(tensor.literal(i))));
   return text + (tensor.size() > kShown ? " ...\n" : "\n");
 }
 
