@@ -156,6 +156,19 @@ TEST_F(LaunchTest, ALauncherOnlyLaunches) {
             "the address of x is not aligned to 16 bytes, as was bound");
 }
 
+TEST_F(LaunchTest, ALauncherRefusesNullAddresses) {
+  Launcher run = make_scale().bind({300});
+  float s = 4;
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { run(nullptr, {x, &s, nullptr}); }),
+            "y has no address");
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { run(nullptr, {x, nullptr, y}); }),
+            "s has no address: pass that of a value of f32");
+  EXPECT_TRUE(launches.empty());
+  Launcher nothing = make_scale().bind({0});
+  nothing(nullptr, {nullptr, &s, nullptr});
+  EXPECT_TRUE(launches.empty());
+}
+
 TEST_F(LaunchTest, EmptyTensorsLaunchNothing) {
   Executable exe = make_scale();
   exe.launch(nullptr, {tensor(nullptr, {0}), 2.0f, tensor(nullptr, {0})});
