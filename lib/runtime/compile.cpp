@@ -5,6 +5,7 @@
 #include "ir/format.h"
 #include "ir/graph_data.h"
 #include "ir/op.h"
+#include "ir/symbol_size.h"
 #include "runtime/executable_impl.h"
 #include "runtime/plan_cache.h"
 
@@ -59,6 +60,12 @@ Interface interface_of(const Graph &graph) {
   return interface;
 }
 
+void check_expected_sizes(const Interface &interface, const Bindings &sizes) {
+  for (const auto &[name, size] : sizes)
+    if (std::string why = objection_to_size(interface.symbols, name, size); !why.empty())
+      fail(ErrorCode::InvalidArgument, "{}: expected_sizes: {}", interface.name, why);
+}
+
 void dump_program(const Program &program) {
   if (dumps("kernel")) {
     std::string text;
@@ -70,6 +77,7 @@ void dump_program(const Program &program) {
 }  // namespace
 
 Executable make_executable(Interface interface, Lower lower, const CompileOptions &options) {
+  check_expected_sizes(interface, options.expected_sizes);
   Executor executor = resolve(options.executor);
   Target target = resolve(options, executor);
   return Executable(std::make_shared<ExecutableImpl>(std::move(interface), std::move(lower),

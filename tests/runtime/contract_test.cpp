@@ -100,6 +100,22 @@ TEST(ExternOperands, AReshapeThatNoStridesGiveIsRefused) {
             "x is strided and extern \"negate\" takes it in another shape: make it contiguous");
 }
 
+TEST(Compile, ExpectedSizesAreThoseOfSymbols) {
+  Graph g("rows");
+  Value x = g.input("x", f32, {g.dim("Batch", {4, 64, 4}), 8});
+  g.output("y", 2.0 * x);
+  auto refusal = [&](const char *name, std::int64_t size) {
+    CompileOptions options = on_host();
+    options.expected_sizes = {{name, size}};
+    return error_of(ErrorCode::InvalidArgument, [&] { compile(g, options); });
+  };
+  EXPECT_EQ(refusal("Bach", 8),
+            "rows: expected_sizes: Bach is no symbol of the graph; did you mean Batch?");
+  EXPECT_EQ(refusal("Batch", -4), "rows: expected_sizes: Batch = -4 is outside its bounds [4, 64]");
+  EXPECT_EQ(refusal("Batch", 68), "rows: expected_sizes: Batch = 68 is outside its bounds [4, 64]");
+  EXPECT_EQ(refusal("Batch", 6), "rows: expected_sizes: Batch = 6 is not a multiple of 4");
+}
+
 namespace {
 
 Executable softmax_in_place(std::vector<InPlacePair> pairs) {

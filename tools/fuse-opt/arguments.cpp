@@ -6,6 +6,7 @@
 #include "ir/float_bits.h"
 #include "ir/graph_data.h"
 #include "ir/suggest.h"
+#include "ir/symbol_size.h"
 #include "npy.h"
 #include "text.h"
 
@@ -71,11 +72,9 @@ void solve_sizes(const Value &input, const Tensor &tensor, Bindings &sizes) {
 }
 
 void check_symbols(const GraphData &graph, const Bindings &sizes) {
-  std::vector<std::string_view> known;
-  for (const Symbol &s : graph.symbols) known.push_back(s.name);
   for (const auto &[name, size] : sizes)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      throw UsageError("--dim: " + name + " is no symbol of the graph" + suggest(name, known));
+    if (std::string why = objection_to_size(graph.symbols, name, size); !why.empty())
+      refuse(ErrorCode::Shape, "--in: {}", why);
   for (const Symbol &s : graph.symbols)
     if (!sizes.count(s.name))
       throw UsageError("symbol " + s.name + " has no size: give it one, as --dim " + s.name + "=8");
@@ -89,6 +88,12 @@ void check_shape(const std::string &name, const std::string &path, const Tensor 
 }
 
 }  // namespace
+
+void check_dims(const Graph &graph, const Bindings &dims) {
+  for (const auto &[name, size] : dims)
+    if (std::string why = objection_to_size(graph.data().symbols, name, size); !why.empty())
+      throw UsageError("--dim: " + why);
+}
 
 void check_names(const char *option, const std::map<std::string, std::string> &files,
                  const std::vector<std::string> &names) {

@@ -20,6 +20,9 @@ struct RunArguments {
 /// that do not fit.
 RunArguments make_arguments(const fuse::Graph &graph, const Options &options);
 
+/// UsageError for a name that is no symbol of the graph and a size that the symbol does not take.
+void check_dims(const fuse::Graph &graph, const fuse::Bindings &dims);
+
 /// UsageError for a name of `files` that is none of the given ones.
 void check_names(const char *option, const std::map<std::string, std::string> &files,
                  const std::vector<std::string> &names);
