@@ -89,6 +89,8 @@ Executable make_executable(Interface interface, Lower lower, const CompileOption
 FUSE_BEGIN_NAMESPACE
 
 Executable compile(const Graph &graph, const CompileOptions &options) {
+  if (graph.data().outputs.empty())
+    fail(ErrorCode::InvalidArgument, "graph {} has no output: call output()", graph.name());
   CompileOptions resolved = options;
   resolved.executor = resolve(options.executor);
   resolved.target = resolve(options, resolved.executor);

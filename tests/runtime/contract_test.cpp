@@ -116,6 +116,13 @@ TEST(Compile, ExpectedSizesAreThoseOfSymbols) {
   EXPECT_EQ(refusal("Batch", 6), "rows: expected_sizes: Batch = 6 is not a multiple of 4");
 }
 
+TEST(Compile, AGraphHasOutputs) {
+  Graph g("nothing");
+  g.input("x", f32, {8});
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { compile(g, on_host()); }),
+            "graph nothing has no output: call output()");
+}
+
 namespace {
 
 Executable softmax_in_place(std::vector<InPlacePair> pairs) {

@@ -51,6 +51,8 @@ TEST(GraphErrors, PointAtTheToken) {
   EXPECT_EQ(body_error("return %x as y, %b as y"), "t:2:17: error: output: the name y is taken");
   EXPECT_EQ(body_error("symbol B min=2 max=1"),
             "t:2:8: error: dim B: bounds [2, 1] divisible by 1 hold no size");
+  EXPECT_EQ(body_error("%y = exp %x"),
+            "t:3:1: error: graph g returns nothing: end it with 'return %x as y'");
 }
 
 TEST(GraphErrors, KeepTheCodeOfTheOperation) {
@@ -75,7 +77,7 @@ TEST(GraphErrors, NumbersThatDoNotFit) {
         "%y = iota axis=0 : i32[0 - 3]",
         "%y = iota axis=0 : i32[-9223372036854775807*N - N] %z = reshape %y : f32[-1, -1]"})
     EXPECT_THAT(body_error(line), testing::StartsWith("t:2:")) << line;
-  EXPECT_EQ(body_error("%y = slice %x [0:4, 0:6:9223372036854775807]"), "no error");
+  EXPECT_EQ(body_error("%y = slice %x [0:4, 0:6:9223372036854775807] return %y"), "no error");
 }
 
 TEST(GraphErrors, NestingAndPolynomialsAreBounded) {
