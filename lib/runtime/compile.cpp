@@ -80,8 +80,13 @@ Executable make_executable(Interface interface, Lower lower, const CompileOption
   check_expected_sizes(interface, options.expected_sizes);
   Executor executor = resolve(options.executor);
   Target target = resolve(options, executor);
-  return Executable(std::make_shared<ExecutableImpl>(std::move(interface), std::move(lower),
-                                                     options, std::move(target), executor));
+  std::string name = interface.name;
+  try {
+    return Executable(std::make_shared<ExecutableImpl>(std::move(interface), std::move(lower),
+                                                       options, std::move(target), executor));
+  } catch (const Error &error) {
+    rethrow_named(name, error);
+  }
 }
 
 }  // namespace fuse
