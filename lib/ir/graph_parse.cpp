@@ -74,7 +74,7 @@ class GraphParser {
       return function();
     } catch (const Error &e) {
       if (e.code() == ErrorCode::Parse) throw;
-      fail_at(where(at), e.code(), "{}:{}:{}: error: {}", file_, at.line, at.column, e.what());
+      fail_at(where(at), e.code(), "{}:{}:{}: error: {}", file_, at.line, at.column, words_of(e));
     }
   }
 

@@ -229,7 +229,8 @@ TEST(Builders, ErrorsNameTheBuilderAndTheCallersLine) {
     softmax(x);
     FAIL() << "no error";
   } catch (const Error &e) {
-    EXPECT_EQ(std::string(e.what()), "softmax: takes floats, not i32[4, 8]; cast it first");
+    EXPECT_EQ(std::string(e.what()),
+              e.where() + ": softmax: takes floats, not i32[4, 8]; cast it first");
     EXPECT_EQ(e.code(), ErrorCode::DType);
     EXPECT_THAT(e.where(), HasSubstr("builders_test.cpp:" + std::to_string(line)));
   }
