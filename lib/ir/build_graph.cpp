@@ -85,7 +85,7 @@ NodeId build_input(GraphData &g, std::string_view name, DType type, const Shape 
                    bool is_scalar, SourceLocation where) {
   check_name("input", name, where);
   check_type(g, name, shape, where);
-  if (is_taken(g, name))
+  if (is_taken(g, name) || is_output(g, name))
     fail_at(where, ErrorCode::InvalidArgument, "input: the name {} is taken", name);
   NodeId id = g.add(Op::Input, type, shape, {}, InputAttr{std::string(name), is_scalar});
   g.inputs.push_back(id);
@@ -111,6 +111,9 @@ std::vector<NodeId> build_extern(GraphData &g, std::string_view name,
 
 void add_output(GraphData &g, std::string_view name, NodeId node, SourceLocation where) {
   check_name("output", name, where);
+  if (is_input(g, name))
+    fail_at(where, ErrorCode::InvalidArgument,
+            "output: {} is the name of an input; launches tell arguments apart by name", name);
   if (is_output(g, name))
     fail_at(where, ErrorCode::InvalidArgument, "output: the name {} is taken", name);
   g.outputs.push_back({std::string(name), node});

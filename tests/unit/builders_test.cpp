@@ -144,7 +144,7 @@ TEST(Builders, CrossEntropyOfATargetBeyondTheColumnsIsNaN) {
     if (!columns.is_static()) g.dim("C");
     auto x = g.input("x", f32, {4, columns});
     for (DType type : {u8, i32, i64, u64})
-      g.output(std::string(to_string(type)),
+      g.output("of_" + std::string(to_string(type)),
                cross_entropy(x, g.input(to_string(type), type, {4})));
     std::vector<Tensor> inputs = {Tensor(f32, {4, 3}, std::vector<double>(12))};
     for (DType type : {u8, i32, i64, u64})
@@ -266,6 +266,8 @@ TEST(Errors, BeginWithThePlaceAndNameTheOperand) {
   EXPECT_EQ(words(__LINE__, [&] { sum(x, {2}); }), "sum: axis 2 of f32[4, 8], whose rank is 2");
   EXPECT_EQ(words(__LINE__, [&] { g.dim("B", {2, 1, 1}); }),
             "dim B: bounds [2, 1] divisible by 1 hold no size");
+  EXPECT_EQ(words(__LINE__, [&] { g.output("x", x); }),
+            "output: x is the name of an input; launches tell arguments apart by name");
   EXPECT_EQ(words(__LINE__, [&] { g.constant(x, f32); }), "constant: takes a literal, not a value");
 }
 

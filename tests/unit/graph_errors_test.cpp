@@ -53,6 +53,9 @@ TEST(GraphErrors, PointAtTheToken) {
             "t:2:6: error: layer_norm: weight must be f32[6], not f32[4, 6]");
   EXPECT_EQ(body_error("%y, %z = exp %x"), "t:2:1: error: exp gives 1 values, not 2");
   EXPECT_EQ(body_error("return %x as y, %b as y"), "t:2:17: error: output: the name y is taken");
+  EXPECT_EQ(
+      body_error("%y = exp %x return %y as b"),
+      "t:2:20: error: output: b is the name of an input; launches tell arguments apart by name");
   EXPECT_EQ(body_error("symbol B min=2 max=1"),
             "t:2:8: error: dim B: bounds [2, 1] divisible by 1 hold no size");
   EXPECT_EQ(body_error("%y = exp %x"),
