@@ -142,6 +142,6 @@ int main() try {
   print_times(executable, {tensors}, input);
   return wrong == 0 ? 0 : 1;
 } catch (const fuse::Error &e) {
-  std::fprintf(stderr, "%s: %s\n", e.where().c_str(), e.what());
+  std::fprintf(stderr, "%s\n", e.what());
   return 1;
 }

@@ -33,7 +33,8 @@ struct CompileOptions {
   /// strides and alignments, and another those of the class of expected_sizes, if these are given.
   /// For services that must not wait.
   bool no_recompile = false;
-  /// Expected values of symbols, for the cost model; others remain legal.
+  /// Expected values of symbols, for the cost model; others remain legal. compile() throws
+  /// InvalidArgument for a name that is no symbol's and a value that the symbol does not take.
   Bindings expected_sizes;
   /// Decisions taken out of the planner's hands.
   PlanOverrides overrides;
@@ -51,8 +52,8 @@ struct CompileOptions {
 ///     static const fuse::Executable exe = fuse::compile(graph, {.strict = true});
 ///
 /// Throws NoDevice for Executor::Gpu without a driver or device, InvalidArgument for options of
-/// things that the graph does not have, Unsupported for what the target or executor cannot run, and
-/// Driver with the assembler's log.
+/// things that the graph does not have and for a graph without outputs, Unsupported for what the
+/// target or executor cannot run, and Driver with the assembler's log.
 FUSE_API Executable compile(const Graph &graph, const CompileOptions &options = {});
 
 FUSE_END_NAMESPACE

@@ -49,8 +49,8 @@ struct SourceLocation {
 /// The message names the values involved and what to do about them.
 class FUSE_API Error : public std::runtime_error {
  public:
-  Error(ErrorCode code, const std::string &message, SourceLocation where = {})
-      : std::runtime_error(message), code_(code), where_(where) {}
+  /// what() reads "file:line: message" where the place is known.
+  Error(ErrorCode code, const std::string &message, SourceLocation where = {});
 
   ErrorCode code() const noexcept { return code_; }
 

@@ -51,7 +51,7 @@ FUSE_API TensorView tensor(const void *data, std::initializer_list<std::int64_t>
 struct FUSE_API Arg {
   enum class Kind : unsigned char { Tensor, Real, Integer, Unsigned };
 
-  Arg(const TensorView &view) : kind(Kind::Tensor), view(view) {}
+  Arg(const TensorView &tensor) : kind(Kind::Tensor), view(tensor) {}
   /// All of a buffer as the shape that the graph declares. Symbols must follow from others.
   Arg(const DeviceBuffer &buffer) : kind(Kind::Tensor) {
     view.data = buffer.data();
@@ -150,8 +150,8 @@ class FUSE_API Launcher {
  public:
   /// Arguments in order, inputs then outputs: addresses of tensors, and for scalars the address of
   /// a value of the argument's dtype. A tensor of no elements may be null. Overlap is not looked
-  /// for. Throws InvalidArgument for a wrong number of arguments, an address that does not divide
-  /// BindOptions::alignment and a workspace that is too small; OutOfMemory and Driver.
+  /// for. Throws InvalidArgument for a wrong number of arguments, a null address, one that does not
+  /// divide BindOptions::alignment and a workspace that is too small; OutOfMemory and Driver.
   ///
   ///     at512(stream, {x, &scale, y}, {.workspace = {memory, bytes, true}});
   void operator()(CUstream_st *stream, std::initializer_list<const void *> arguments,
@@ -192,9 +192,9 @@ class FUSE_API Executable {
   ///
   /// Throws InvalidArgument for a wrong number or kind of arguments, null or unaligned addresses,
   /// overlap that is not declared and a workspace that is too small; Shape for extents that do not
-  /// fit; DType for a scalar that its dtype does not hold; Unsupported where no_recompile forbids
-  /// the variant; NoDevice, OutOfMemory and Driver. Nothing has run then but earlier kernels of the
-  /// launch.
+  /// fit; DType for a scalar that its dtype does not hold, as 1e300 in f32; Unsupported where
+  /// no_recompile forbids the variant; NoDevice, OutOfMemory and Driver. Nothing has run then but
+  /// earlier kernels of the launch.
   void launch(CUstream_st *stream, std::initializer_list<Arg> arguments,
               const LaunchOptions &options = {}) const {
     launch(stream, arguments.begin(), arguments.size(), options);

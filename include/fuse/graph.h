@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 FUSE_BEGIN_NAMESPACE
@@ -47,7 +48,7 @@ class FUSE_API Value {
   Value keep() const;
 
   /// Name shown in texts and reports; unique among the values and inputs of the graph.
-  Value named(std::string_view name) const;
+  Value named(std::string_view name, SourceLocation where = SourceLocation::current()) const;
 
   friend bool operator==(Value a, Value b) noexcept {
     return a.graph_ == b.graph_ && a.index_ == b.index_;
@@ -72,18 +73,19 @@ class FUSE_API Operand {
       : literal_(literal), kind_(Kind::Real), where_(where) {}
   Operand(float literal, SourceLocation where = SourceLocation::current())
       : literal_(literal), kind_(Kind::Real), where_(where) {}
-  Operand(int literal, SourceLocation where = SourceLocation::current())
-      : integer_(literal), kind_(Kind::Integer), where_(where) {}
-  Operand(std::int64_t literal, SourceLocation where = SourceLocation::current())
-      : integer_(literal), kind_(Kind::Integer), where_(where) {}
-  Operand(bool literal, SourceLocation where = SourceLocation::current())
-      : integer_(literal), kind_(Kind::Boolean), where_(where) {}
+  template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
+  Operand(T literal, SourceLocation where = SourceLocation::current())
+      : integer_(static_cast<std::int64_t>(literal)),
+        kind_(std::is_same_v<T, bool> ? Kind::Boolean
+              : std::is_unsigned_v<T> ? Kind::Unsigned
+                                      : Kind::Integer),
+        where_(where) {}
 
-  enum class Kind : unsigned char { Value, Real, Integer, Boolean };
+  enum class Kind : unsigned char { Value, Real, Integer, Boolean, Unsigned };
   Kind kind() const noexcept { return kind_; }
   Value value() const noexcept { return value_; }
   double real() const noexcept { return literal_; }
-  std::int64_t integer() const noexcept { return integer_; }
+  std::int64_t integer() const noexcept { return integer_; }  ///< Unsigned: its bits
   SourceLocation where() const noexcept { return where_; }
 
  private:
@@ -106,7 +108,8 @@ class FUSE_API Graph {
   /// A symbolic extent: `auto b = g.dim("B", {.min = 1, .max = 1 << 20})`. The same name gives the
   /// same symbol. Throws InvalidArgument for other bounds than it has, for bounds that no size
   /// meets, and for a name that is no identifier.
-  Dim dim(std::string_view name, SymbolBounds bounds = {});
+  Dim dim(std::string_view name, SymbolBounds bounds = {},
+          SourceLocation where = SourceLocation::current());
 
   /// A tensor argument of any dtype, rank 0 to 8: `g.input("x", bf16, {b, 4096})`. Names of inputs
   /// and outputs are unique within the graph; InvalidArgument otherwise. Throws Shape for more
@@ -120,11 +123,8 @@ class FUSE_API Graph {
 
   /// A literal of the given dtype, broadcast to the shape: `g.constant(0.5, f32)`. Reals are
   /// rounded to a float dtype, integers wrap in an integer dtype. Throws DType for a real that an
-  /// integer dtype does not hold.
-  Value constant(double value, DType type, const Shape &shape = {},
-                 SourceLocation where = SourceLocation::current());
-  Value constant(std::int64_t value, DType type, const Shape &shape = {},
-                 SourceLocation where = SourceLocation::current());
+  /// integer dtype does not hold and InvalidArgument for a Value.
+  Value constant(Operand value, DType type, const Shape &shape = {});
 
   /// Positions 0, 1, ... along an axis of the shape, in a float or integer dtype:
   /// `g.iota(i64, {b, 4096}, 1)`. Throws DType for bool and

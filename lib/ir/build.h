@@ -51,10 +51,11 @@ std::vector<NodeId> build_extern(GraphData &graph, std::string_view name,
                                  std::vector<Shape> shapes, SourceLocation where = {});
 
 void add_output(GraphData &graph, std::string_view name, NodeId node, SourceLocation where = {});
-void add_symbol(GraphData &graph, std::string_view name, SymbolBounds bounds);
+void add_symbol(GraphData &graph, std::string_view name, SymbolBounds bounds,
+                SourceLocation where = {});
 
 /// Names a value that is no input. Names of values are unique, inputs included.
-void add_name(GraphData &graph, NodeId id, std::string_view name);
+void add_name(GraphData &graph, NodeId id, std::string_view name, SourceLocation where = {});
 
 /// Insists on letters, digits, '_' and single '.' inside, and no digit first.
 void check_name(std::string_view what, std::string_view name, SourceLocation where);
@@ -72,5 +73,8 @@ std::string type_string(const GraphData &graph, NodeId id);
 /// A literal for an operation on the dtype, in its compute type. A real literal of an integer or
 /// bool operation must be a whole number; throws Error{DType} otherwise.
 Literal operand_literal(const Operand &operand, DType type, std::string_view what);
+
+/// A literal of the very dtype; errors alike.
+Literal constant_literal(const Operand &operand, DType type, std::string_view what);
 
 }  // namespace fuse

@@ -123,20 +123,24 @@ NodeId build_constant(GraphData &g, Literal literal, const Shape &shape) {
 }
 
 Literal operand_literal(const Operand &operand, DType type, std::string_view what) {
-  DType compute = compute_type(type);
-  if (operand.kind() != Operand::Kind::Real) {
-    if (operand.kind() == Operand::Kind::Boolean && !is_bool(type))
-      fail_at(operand.where(), ErrorCode::DType, "{}: a bool literal with {}; write 0 or 1", what,
-              to_string(type));
-    return int_literal(compute, operand.integer());
-  }
+  if (operand.kind() == Operand::Kind::Boolean && !is_bool(type))
+    fail_at(operand.where(), ErrorCode::DType, "{}: a bool literal with {}; write 0 or 1", what,
+            to_string(type));
+  return constant_literal(operand, compute_type(type), what);
+}
+
+Literal constant_literal(const Operand &operand, DType type, std::string_view what) {
+  std::int64_t integer = operand.integer();
+  if (operand.kind() == Operand::Kind::Unsigned && is_float(type))
+    return float_literal(type, static_cast<double>(static_cast<std::uint64_t>(integer)));
+  if (operand.kind() != Operand::Kind::Real) return int_literal(type, integer);
   double value = operand.real();
-  if (is_float(compute)) return float_literal(compute, value);
+  if (is_float(type)) return float_literal(type, value);
   if (std::trunc(value) != value || std::fabs(value) > 9007199254740992.0)
     fail_at(operand.where(), ErrorCode::DType,
             "{}: literal {} with {}; cast the operand to a float or write an integer", what, value,
             to_string(type));
-  return int_literal(compute, static_cast<std::int64_t>(value));
+  return int_literal(type, static_cast<std::int64_t>(value));
 }
 
 }  // namespace fuse

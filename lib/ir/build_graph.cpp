@@ -43,12 +43,20 @@ void check_type(const GraphData &g, std::string_view what, const Shape &shape,
   num_elements(shape);  // throws where the count exceeds 63 bits
 }
 
+bool is_input(const GraphData &g, std::string_view name) {
+  return std::any_of(g.inputs.begin(), g.inputs.end(),
+                     [&](NodeId id) { return g.attr<InputAttr>(id).name == name; });
+}
+
+bool is_output(const GraphData &g, std::string_view name) {
+  return std::any_of(g.outputs.begin(), g.outputs.end(),
+                     [&](const Output &o) { return o.name == name; });
+}
+
 /// Names of inputs and of other values are one space: texts write both as %name.
 bool is_taken(const GraphData &g, std::string_view name) {
-  auto is_input = [&](NodeId id) { return g.attr<InputAttr>(id).name == name; };
   auto is_named = [&](const auto &entry) { return entry.second == name; };
-  return std::any_of(g.inputs.begin(), g.inputs.end(), is_input) ||
-         std::any_of(g.names.begin(), g.names.end(), is_named);
+  return is_input(g, name) || std::any_of(g.names.begin(), g.names.end(), is_named);
 }
 
 }  // namespace
@@ -61,14 +69,15 @@ void check_name(std::string_view what, std::string_view name, SourceLocation whe
             what, name);
 }
 
-void add_name(GraphData &g, NodeId id, std::string_view name) {
-  check_name("named", name, {});
+void add_name(GraphData &g, NodeId id, std::string_view name, SourceLocation where) {
+  check_name("named", name, where);
   if (g.node(id).op == Op::Input)
-    fail(ErrorCode::InvalidArgument, "named: {} is an input and keeps its name",
-         g.attr<InputAttr>(id).name);
+    fail_at(where, ErrorCode::InvalidArgument, "named: {} is an input and keeps its name",
+            g.attr<InputAttr>(id).name);
   auto old = g.names.find(id);
   if (old != g.names.end() && old->second == name) return;
-  if (is_taken(g, name)) fail(ErrorCode::InvalidArgument, "named: the name {} is taken", name);
+  if (is_taken(g, name))
+    fail_at(where, ErrorCode::InvalidArgument, "named: the name {} is taken", name);
   g.names[id] = std::string(name);
 }
 
@@ -76,7 +85,7 @@ NodeId build_input(GraphData &g, std::string_view name, DType type, const Shape 
                    bool is_scalar, SourceLocation where) {
   check_name("input", name, where);
   check_type(g, name, shape, where);
-  if (is_taken(g, name))
+  if (is_taken(g, name) || is_output(g, name))
     fail_at(where, ErrorCode::InvalidArgument, "input: the name {} is taken", name);
   NodeId id = g.add(Op::Input, type, shape, {}, InputAttr{std::string(name), is_scalar});
   g.inputs.push_back(id);
@@ -102,22 +111,27 @@ std::vector<NodeId> build_extern(GraphData &g, std::string_view name,
 
 void add_output(GraphData &g, std::string_view name, NodeId node, SourceLocation where) {
   check_name("output", name, where);
-  auto same = [&](const Output &o) { return o.name == name; };
-  if (std::any_of(g.outputs.begin(), g.outputs.end(), same))
+  if (is_input(g, name))
+    fail_at(where, ErrorCode::InvalidArgument,
+            "output: {} is the name of an input; launches tell arguments apart by name", name);
+  if (is_output(g, name))
     fail_at(where, ErrorCode::InvalidArgument, "output: the name {} is taken", name);
   g.outputs.push_back({std::string(name), node});
 }
 
-void add_symbol(GraphData &g, std::string_view name, SymbolBounds bounds) {
-  check_name("dim", name, {});
+void add_symbol(GraphData &g, std::string_view name, SymbolBounds bounds, SourceLocation where) {
+  check_name("dim", name, where);
   if (bounds.min < 0 || bounds.max < bounds.min || bounds.divisor < 1)
-    fail(ErrorCode::InvalidArgument, "dim {}: bounds [{}, {}] divisible by {} hold no size", name,
-         bounds.min, bounds.max, bounds.divisor);
+    fail_at(where, ErrorCode::InvalidArgument,
+            "dim {}: bounds [{}, {}] divisible by {} hold no size", name, bounds.min, bounds.max,
+            bounds.divisor);
   for (const Symbol &s : g.symbols) {
     if (s.name != name) continue;
     if (s.bounds.min != bounds.min || s.bounds.max != bounds.max ||
         s.bounds.divisor != bounds.divisor)
-      fail(ErrorCode::InvalidArgument, "dim {}: declared before with other bounds", name);
+      fail_at(where, ErrorCode::InvalidArgument,
+              "dim {}: bounds [{}, {}] divisible by {}; it was declared with [{}, {}] and {}", name,
+              bounds.min, bounds.max, bounds.divisor, s.bounds.min, s.bounds.max, s.bounds.divisor);
     return;
   }
   g.symbols.push_back({std::string(name), bounds});

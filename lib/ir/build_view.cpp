@@ -21,9 +21,17 @@ void check_rank(std::string_view what, const Shape &shape, SourceLocation where)
   num_elements(shape);  // throws where the count exceeds 63 bits
 }
 
-std::vector<int> normalize_axes(std::string_view what, std::vector<int> axes, int rank,
-                                SourceLocation where) {
-  for (int &a : axes) a = normalize_axis(what, a, rank, where);
+int axis_of(const GraphData &g, std::string_view what, NodeId x, int axis, SourceLocation where) {
+  int rank = rank_of(g, x);
+  if (axis < -rank || axis >= rank)
+    fail_at(where, ErrorCode::InvalidArgument, "{}: axis {} of {}, whose rank is {}", what, axis,
+            type_string(g, x), rank);
+  return axis < 0 ? axis + rank : axis;
+}
+
+std::vector<int> axes_of(const GraphData &g, std::string_view what, NodeId x, std::vector<int> axes,
+                         SourceLocation where) {
+  for (int &a : axes) a = axis_of(g, what, x, a, where);
   std::sort(axes.begin(), axes.end());
   if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
     fail_at(where, ErrorCode::InvalidArgument, "{}: an axis occurs twice", what);
@@ -112,13 +120,12 @@ NodeId build_reshape(GraphData &g, NodeId x, const Shape &shape, SourceLocation 
 
 NodeId build_transpose(GraphData &g, NodeId x, const std::vector<int> &permutation,
                        SourceLocation where) {
-  int rank = rank_of(g, x);
   std::vector<int> axes = permutation;
-  if (static_cast<int>(axes.size()) != rank)
+  if (static_cast<int>(axes.size()) != rank_of(g, x))
     fail_at(where, ErrorCode::InvalidArgument, "transpose: {} axes for {}", axes.size(),
             type_string(g, x));
-  for (int &a : axes) a = normalize_axis("transpose", a, rank, where);
-  normalize_axes("transpose", axes, rank, where);
+  for (int &a : axes) a = axis_of(g, "transpose", x, a, where);
+  axes_of(g, "transpose", x, axes, where);
   Shape shape;
   for (int a : axes) shape.push_back(g.shape(x)[a]);
   if (std::is_sorted(axes.begin(), axes.end())) return x;
@@ -144,7 +151,7 @@ NodeId build_slice(GraphData &g, NodeId x, const std::vector<Dim> &start,
 }
 
 NodeId build_flip(GraphData &g, NodeId x, std::vector<int> axes, SourceLocation where) {
-  axes = normalize_axes("flip", std::move(axes), rank_of(g, x), where);
+  axes = axes_of(g, "flip", x, std::move(axes), where);
   if (axes.empty() || g.node(x).op == Op::Constant) return x;
   return g.add(Op::Flip, g.dtype(x), g.shape(x), {{x}}, AxesAttr{axes, false});
 }
@@ -171,25 +178,27 @@ NodeId build_pad(GraphData &g, NodeId x, NodeId value, const std::vector<std::in
 
 NodeId build_concat(GraphData &g, std::span<const NodeId> parts, int axis, SourceLocation where) {
   if (parts.empty()) fail_at(where, ErrorCode::InvalidArgument, "concat: no operands");
-  axis = normalize_axis("concat", axis, rank_of(g, parts[0]), where);
+  axis = axis_of(g, "concat", parts[0], axis, where);
   Shape shape = g.shape(parts[0]);
-  for (NodeId id : parts.subspan(1)) {
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    NodeId id = parts[i];
     Shape other = g.shape(id);
     if (g.dtype(id) != g.dtype(parts[0]) || other.size() != shape.size())
-      fail_at(where, ErrorCode::Shape, "concat: {} and {} differ in dtype or rank",
-              type_string(g, parts[0]), type_string(g, id));
+      fail_at(where, ErrorCode::Shape, "concat: operands 0 and {}, {} and {}, differ in {}", i,
+              type_string(g, parts[0]), type_string(g, id),
+              g.dtype(id) != g.dtype(parts[0]) ? "dtype; cast one of them" : "rank");
     shape[axis] = shape[axis] + other[axis];
     other[axis] = shape[axis];
     if (other != shape)
-      fail_at(where, ErrorCode::Shape, "concat: {} and {} differ off axis {}",
-              type_string(g, parts[0]), type_string(g, id), axis);
+      fail_at(where, ErrorCode::Shape, "concat: operands 0 and {}, {} and {}, differ off axis {}",
+              i, type_string(g, parts[0]), type_string(g, id), axis);
   }
   if (parts.size() == 1) return parts[0];
   return g.add(Op::Concat, g.dtype(parts[0]), shape, parts, AxesAttr{{axis}, false});
 }
 
 NodeId build_gather(GraphData &g, NodeId x, NodeId index, int axis, SourceLocation where) {
-  axis = normalize_axis("gather", axis, rank_of(g, x), where);
+  axis = axis_of(g, "gather", x, axis, where);
   if (!is_int(g.dtype(index)))
     fail_at(where, ErrorCode::DType, "gather: the index {} is no integer tensor",
             type_string(g, index));
@@ -204,7 +213,7 @@ NodeId build_gather(GraphData &g, NodeId x, NodeId index, int axis, SourceLocati
 NodeId build_reduce(GraphData &g, Op op, NodeId x, std::vector<int> axes, bool keep,
                     SourceLocation where) {
   const OpInfo &op_info = info(op);
-  axes = normalize_axes(op_info.text, std::move(axes), rank_of(g, x), where);
+  axes = axes_of(g, op_info.text, x, std::move(axes), where);
   bool is_arg = op == Op::ArgMax || op == Op::ArgMin;
   if (is_arg && axes.size() != 1)
     fail_at(where, ErrorCode::InvalidArgument, "{}: takes one axis, not {}", op_info.text,

@@ -20,11 +20,20 @@ Axes resolve(const Axes &axes, int rank) {
   return resolved;
 }
 
+/// Insists on the extents of the axes of x; those of 1 broadcast.
+void check_parameter(const char *name, Value p, Value x, const Axes &axes) {
+  Shape wanted;
+  for (int a : axes) wanted.push_back(x.shape()[a]);
+  auto fits = [](const Dim &given, const Dim &d) { return given == d || given == Dim(1); };
+  const Shape &given = p.shape();
+  if (!std::equal(given.begin(), given.end(), wanted.begin(), wanted.end(), fits))
+    fail(ErrorCode::Shape, "{} must be {}{}, not {}", name, to_string(p.dtype()), to_string(wanted),
+         type_string(*p.graph(), p.index()));
+}
+
 /// A parameter that extends along the axes of x, in x's dtype and laid out to broadcast.
-Value parameter(Value p, Value x, const Axes &axes) {
-  if (p.rank() != static_cast<int>(axes.size()))
-    fail(ErrorCode::Shape, "parameter {} does not extend along {} axes of {}",
-         type_string(*p.graph(), p.index()), axes.size(), type_string(*x.graph(), x.index()));
+Value parameter(const char *name, Value p, Value x, const Axes &axes) {
+  check_parameter(name, p, x, axes);
   Shape shape(x.shape().size(), Dim(1));
   for (std::size_t i = 0; i < axes.size(); ++i) shape[axes[i]] = p.shape()[i];
   bool trailing = axes.empty() || axes.front() == x.rank() - static_cast<int>(axes.size());
@@ -33,8 +42,8 @@ Value parameter(Value p, Value x, const Axes &axes) {
 
 /// x * weight + bias where there are such.
 Value scale(Value x, Value weight, Value bias, const Axes &axes) {
-  if (weight.valid()) x = x * parameter(weight, x, axes);
-  if (bias.valid()) x = x + parameter(bias, x, axes);
+  if (weight.valid()) x = x * parameter("weight", weight, x, axes);
+  if (bias.valid()) x = x + parameter("bias", bias, x, axes);
   return x;
 }
 
@@ -117,8 +126,8 @@ Value batch_norm(Operand x, Value mean, Value variance, Value weight, Value bias
                  int axis) {
   return float_composite("batch_norm", x, [&](Value v) {
     Axes along = resolve({axis}, v.rank());
-    Value d = v - parameter(mean, v, along);
-    return scale(d * rsqrt(parameter(variance, v, along) + eps), weight, bias, along);
+    Value d = v - parameter("mean", mean, v, along);
+    return scale(d * rsqrt(parameter("variance", variance, v, along) + eps), weight, bias, along);
   });
 }
 
@@ -128,8 +137,9 @@ BatchNorm batch_norm_training(Operand x, Value running_mean, Value running_var, 
     Value v = to_compute_type(given);
     Axes along = resolve({axis}, v.rank()), folded = all_but(along[0], v.rank());
     Value m = mean(v, folded), variance = var(v, folded);
-    Value d = v - parameter(m, v, along);
-    Value y = scale(d * rsqrt(parameter(variance, v, along) + eps), weight, bias, along);
+    Value d = v - parameter("mean", m, v, along);
+    Value y =
+        scale(d * rsqrt(parameter("variance", variance, v, along) + eps), weight, bias, along);
     return BatchNorm{cast(y, given.dtype()), moved(running_mean, m, momentum),
                      moved(running_var, unbiased(variance, v, folded), momentum)};
   });

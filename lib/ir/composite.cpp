@@ -21,7 +21,7 @@ void locate(GraphData &graph, std::size_t first, SourceLocation where) {
 }
 
 void rethrow_as(std::string_view name, const Error &error, SourceLocation where) {
-  fail_at(where, error.code(), "{}: {}", name, error.what());
+  fail_at(where, error.code(), "{}: {}", name, words_of(error));
 }
 
 Value to_compute_type(Value x) {

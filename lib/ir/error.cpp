@@ -1,6 +1,8 @@
 // Error codes and places as text.
 #include <fuse/error.h>
 
+#include "ir/format.h"
+
 FUSE_BEGIN_NAMESPACE
 
 const char *version() noexcept { return FUSE_VERSION_STRING; }
@@ -21,9 +23,36 @@ std::string_view to_string(ErrorCode code) noexcept {
   return "unknown";
 }
 
-std::string Error::where() const {
-  if (where_.line == 0) return {};
-  return std::string(where_.file) + ":" + std::to_string(where_.line);
+namespace {
+
+std::string text_of(SourceLocation where) {
+  if (where.line == 0) return {};
+  return std::string(where.file) + ":" + std::to_string(where.line);
 }
 
+/// Messages about texts begin with their place already, and know the column.
+std::string placed(const std::string &message, SourceLocation where) {
+  std::string place = text_of(where);
+  if (place.empty() || message.compare(0, place.size(), place) == 0) return message;
+  return place + ": " + message;
+}
+
+}  // namespace
+
+Error::Error(ErrorCode code, const std::string &message, SourceLocation where)
+    : std::runtime_error(placed(message, where)), code_(code), where_(where) {}
+
+std::string Error::where() const { return text_of(where_); }
+
 FUSE_END_NAMESPACE
+
+namespace fuse {
+
+std::string_view words_of(const Error &error) {
+  std::string_view text = error.what();
+  std::string place = error.where() + ": ";
+  if (place.size() > 2 && text.substr(0, place.size()) == place) text.remove_prefix(place.size());
+  return text;
+}
+
+}  // namespace fuse

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <string>
+#include <string_view>
 
 namespace fuse {
 
@@ -28,6 +29,9 @@ template <class... Args>
                           Args &&...args) {
   throw Error(code, fmt::vformat(format, fmt::make_format_args(args...)), where);
 }
+
+/// What the error says, without the place that what() begins with.
+std::string_view words_of(const Error &error);
 
 }  // namespace fuse
 

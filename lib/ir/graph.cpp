@@ -12,21 +12,25 @@ FUSE_BEGIN_NAMESPACE
 
 namespace {
 
-/// The graph of an operand; throws for a default-constructed value.
-GraphData &graph_of(Value v, SourceLocation where, std::string_view what) {
+/// The graph of a value; throws for a default-constructed one.
+GraphData &graph_of(Value v, SourceLocation where, std::string_view what, std::string_view role) {
   if (!v.valid())
-    fail_at(where, ErrorCode::InvalidArgument, "{}: an operand is an empty Value", what);
+    fail_at(where, ErrorCode::InvalidArgument, "{}: {} is an empty Value", what, role);
   return *v.graph();
 }
+
+std::string operand_name(std::size_t i) { return "operand " + std::to_string(i); }
 
 Value wrap(GraphData &g, NodeId id, SourceLocation where) {
   if (where.line != 0) g.locations.try_emplace(id, where);
   return g.value(id);
 }
 
-NodeId node_of(GraphData &g, Value v, SourceLocation where, std::string_view what) {
-  if (&graph_of(v, where, what) != &g)
-    fail_at(where, ErrorCode::InvalidArgument, "{}: operands belong to different graphs", what);
+NodeId node_of(GraphData &g, Value v, SourceLocation where, std::string_view what,
+               std::string_view role) {
+  if (const GraphData &own = graph_of(v, where, what, role); &own != &g)
+    fail_at(where, ErrorCode::InvalidArgument, "{}: {} is of another graph: of {}, not of {}", what,
+            role, own.name, g.name);
   return v.index();
 }
 
@@ -43,12 +47,13 @@ Value elementwise(Op op, std::initializer_list<Operand> operands) {
   if (!first)
     fail_at(where, ErrorCode::InvalidArgument,
             "{}: all operands are literals; make one a value with Graph::constant", what);
-  GraphData &g = graph_of(first->value(), where, what);
-  DType type = g.dtype(node_of(g, first->value(), where, what));
+  std::string role = operand_name(static_cast<std::size_t>(first - operands.begin()));
+  GraphData &g = graph_of(first->value(), where, what, role);
+  DType type = g.dtype(first->value().index());
   std::vector<NodeId> ids;
   for (const Operand &o : operands) {
     if (o.kind() == Operand::Kind::Value)
-      ids.push_back(node_of(g, o.value(), where, what));
+      ids.push_back(node_of(g, o.value(), where, what, operand_name(ids.size())));
     else
       ids.push_back(build_constant(g, operand_literal(o, type, what), {}));
   }
@@ -65,7 +70,7 @@ struct Source {
 Source source(const Operand &x, std::string_view what) {
   if (x.kind() != Operand::Kind::Value)
     fail_at(x.where(), ErrorCode::InvalidArgument, "{}: takes a value, not a literal", what);
-  GraphData &g = graph_of(x.value(), x.where(), what);
+  GraphData &g = graph_of(x.value(), x.where(), what, "operand 0");
   return {g, x.value().index(), x.where()};
 }
 
@@ -76,16 +81,16 @@ Value reduce(Op op, const Operand &x, std::vector<int> axes, bool keep) {
 
 }  // namespace
 
-DType Value::dtype() const { return graph_of(*this, {}, "dtype").dtype(index_); }
-const Shape &Value::shape() const { return graph_of(*this, {}, "shape").shape(index_); }
+DType Value::dtype() const { return graph_of(*this, {}, "dtype", "this").dtype(index_); }
+const Shape &Value::shape() const { return graph_of(*this, {}, "shape", "this").shape(index_); }
 
 Value Value::keep() const {
-  graph_of(*this, {}, "keep").keep_marks[index_] = true;
+  graph_of(*this, {}, "keep", "this").keep_marks[index_] = true;
   return *this;
 }
 
-Value Value::named(std::string_view name) const {
-  add_name(graph_of(*this, {}, "named"), index_, name);
+Value Value::named(std::string_view name, SourceLocation where) const {
+  add_name(graph_of(*this, where, "named", "this"), index_, name, where);
   return *this;
 }
 
@@ -103,8 +108,8 @@ Graph Graph::clone() const {
   return copy;
 }
 
-Dim Graph::dim(std::string_view name, SymbolBounds bounds) {
-  add_symbol(*data_, name, bounds);
+Dim Graph::dim(std::string_view name, SymbolBounds bounds, SourceLocation where) {
+  add_symbol(*data_, name, bounds, where);
   return Dim::symbol(std::string(name));
 }
 
@@ -116,14 +121,11 @@ Value Graph::scalar(std::string_view name, DType type, SourceLocation where) {
   return wrap(*data_, build_input(*data_, name, type, {}, true, where), where);
 }
 
-Value Graph::constant(double value, DType type, const Shape &shape, SourceLocation where) {
-  Literal literal = is_float(type) ? float_literal(type, value)
-                                   : operand_literal(Operand(value, where), type, "constant");
-  return wrap(*data_, build_constant(*data_, literal, shape), where);
-}
-
-Value Graph::constant(std::int64_t value, DType type, const Shape &shape, SourceLocation where) {
-  return wrap(*data_, build_constant(*data_, int_literal(type, value), shape), where);
+Value Graph::constant(Operand value, DType type, const Shape &shape) {
+  if (value.kind() == Operand::Kind::Value)
+    fail_at(value.where(), ErrorCode::InvalidArgument, "constant: takes a literal, not a value");
+  NodeId id = build_constant(*data_, constant_literal(value, type, "constant"), shape);
+  return wrap(*data_, id, value.where());
 }
 
 Value Graph::iota(DType type, const Shape &shape, int axis, SourceLocation where) {
@@ -133,7 +135,7 @@ Value Graph::iota(DType type, const Shape &shape, int axis, SourceLocation where
 std::vector<Value> Graph::extern_op(std::string_view name, const std::vector<Value> &operands,
                                     const std::vector<TensorType> &results, SourceLocation where) {
   std::vector<NodeId> ids;
-  for (Value v : operands) ids.push_back(node_of(*data_, v, where, name));
+  for (Value v : operands) ids.push_back(node_of(*data_, v, where, name, operand_name(ids.size())));
   std::vector<DType> dtypes;
   std::vector<Shape> shapes;
   for (const TensorType &t : results) {
@@ -147,7 +149,7 @@ std::vector<Value> Graph::extern_op(std::string_view name, const std::vector<Val
 }
 
 void Graph::output(std::string_view name, Value value, SourceLocation where) {
-  add_output(*data_, name, node_of(*data_, value, where, "output"), where);
+  add_output(*data_, name, node_of(*data_, value, where, "output", name), where);
 }
 
 std::string_view Graph::name() const noexcept { return data_->name; }
@@ -280,7 +282,7 @@ Value pad(Operand x, const std::vector<std::int64_t> &lo, const std::vector<std:
   DType type = s.graph.dtype(s.node);
   NodeId fill;
   if (value.kind() == Operand::Kind::Value)
-    fill = node_of(s.graph, value.value(), s.where, "pad");
+    fill = node_of(s.graph, value.value(), s.where, "pad", "the fill");
   else
     fill = build_constant(s.graph, operand_literal(value, type, "pad"), {});
   return wrap(s.graph, build_pad(s.graph, s.node, fill, lo, hi, s.where), s.where);
@@ -288,15 +290,15 @@ Value pad(Operand x, const std::vector<std::int64_t> &lo, const std::vector<std:
 
 Value concat(const std::vector<Value> &parts, int axis, SourceLocation where) {
   if (parts.empty()) fail_at(where, ErrorCode::InvalidArgument, "concat: no operands");
-  GraphData &g = graph_of(parts[0], where, "concat");
+  GraphData &g = graph_of(parts[0], where, "concat", "operand 0");
   std::vector<NodeId> ids;
-  for (Value v : parts) ids.push_back(node_of(g, v, where, "concat"));
+  for (Value v : parts) ids.push_back(node_of(g, v, where, "concat", operand_name(ids.size())));
   return wrap(g, build_concat(g, ids, axis, where), where);
 }
 
 Value gather(Operand x, Value index, int axis) {
   Source s = source(x, "gather");
-  NodeId by = node_of(s.graph, index, s.where, "gather");
+  NodeId by = node_of(s.graph, index, s.where, "gather", "the index");
   return wrap(s.graph, build_gather(s.graph, s.node, by, axis, s.where), s.where);
 }
 

@@ -55,8 +55,11 @@ class GraphParser {
     for (const PendingInput &input : inputs_) add_input(input);
     while (lexer_.peek().kind == Token::Kind::Value) parse_statement();
     if (lexer_.accept("return")) parse_return();
+    Token end = lexer_.peek();
     lexer_.expect("}");
     lexer_.expect_end();
+    if (data().outputs.empty())
+      lexer_.error(end, "graph " + data().name + " returns nothing: end it with 'return %x as y'");
     return std::move(graph_);
   }
 
@@ -71,7 +74,7 @@ class GraphParser {
       return function();
     } catch (const Error &e) {
       if (e.code() == ErrorCode::Parse) throw;
-      fail_at(where(at), e.code(), "{}:{}:{}: error: {}", file_, at.line, at.column, e.what());
+      fail_at(where(at), e.code(), "{}:{}:{}: error: {}", file_, at.line, at.column, words_of(e));
     }
   }
 

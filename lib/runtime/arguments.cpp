@@ -90,6 +90,14 @@ WideInteger integer_of(const Argument &argument, const Arg &given) {
   return static_cast<WideInteger>(given.real);
 }
 
+std::uint64_t float_bits(const Argument &argument, double value) {
+  std::uint64_t bits = encode_float(argument.dtype, value);
+  if (std::isfinite(value) && !std::isfinite(decode_float(argument.dtype, bits)))
+    fail(ErrorCode::DType, "{} is a scalar of {}, which does not hold {}", argument.name,
+         to_string(argument.dtype), value);
+  return bits;
+}
+
 /// Fills in what the strided argument spans; its reach is checked.
 void describe_span(const std::int64_t *extents, const std::int64_t *strides, std::size_t rank,
                    std::int64_t size, ArgumentFacts &facts) {
@@ -161,7 +169,7 @@ Arg scalar_argument(const Literal &value) {
 }
 
 std::uint64_t scalar_bits(const Argument &argument, const Arg &given) {
-  if (is_float(argument.dtype)) return encode_float(argument.dtype, real_of(given));
+  if (is_float(argument.dtype)) return float_bits(argument, real_of(given));
   WideInteger value = integer_of(argument, given);
   if (!fits(argument.dtype, value))
     fail(ErrorCode::DType, "{} is a scalar of {}, which does not hold {}", argument.name,

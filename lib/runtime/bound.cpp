@@ -46,6 +46,8 @@ BoundLaunch::BoundLaunch(std::shared_ptr<const Variant> variant, Bindings sizes,
       key_(std::move(key)) {
   const Program &program = variant_->program();
   lay_out_workspace();
+  for (std::size_t i = 0; i < program.inputs.size() + program.outputs.size(); ++i)
+    addresses_.push_back(rule_for(i));
   for (const Step &step : program.steps) {
     if (step.is_extern)
       externs_.push_back(bind_extern(step));
@@ -153,18 +155,37 @@ std::uint64_t BoundLaunch::grid(std::size_t kernel) const {
   return 0;
 }
 
-void BoundLaunch::check_addresses(const void *const *arguments, std::size_t count) const {
+const Argument &BoundLaunch::argument(std::size_t i) const {
   const Program &program = variant_->program();
-  std::size_t inputs = program.inputs.size(), expected = inputs + program.outputs.size();
-  if (count != expected)
-    fail(ErrorCode::InvalidArgument, "{} takes {} arguments: {} were given", program.name, expected,
-         count);
+  return i < program.inputs.size() ? program.inputs[i] : program.outputs[i - program.inputs.size()];
+}
+
+BoundLaunch::AddressRule BoundLaunch::rule_for(std::size_t i) const {
+  if (argument(i).is_scalar) return {0, true};
+  std::vector<std::int64_t> extents = fuse::evaluate(argument(i).shape, sizes_);
+  bool is_empty = std::find(extents.begin(), extents.end(), 0) != extents.end();
+  return {static_cast<std::uintptr_t>(variant_->arguments()[i].alignment) - 1, !is_empty};
+}
+
+void BoundLaunch::fail_address(std::size_t i, const void *address) const {
+  const std::string &name = argument(i).name;
+  if (address)
+    fail(ErrorCode::InvalidArgument, "the address of {} is not aligned to {} bytes, as was bound",
+         name, addresses_[i].mask + 1);
+  if (argument(i).is_scalar)
+    fail(ErrorCode::InvalidArgument, "{} has no address: pass that of a value of {}", name,
+         to_string(argument(i).dtype));
+  fail(ErrorCode::InvalidArgument, "{} has no address", name);
+}
+
+void BoundLaunch::check_addresses(const void *const *arguments, std::size_t count) const {
+  if (count != addresses_.size())
+    fail(ErrorCode::InvalidArgument, "{} takes {} arguments: {} were given",
+         variant_->program().name, addresses_.size(), count);
   for (std::size_t i = 0; i < count; ++i) {
-    const Argument &argument = i < inputs ? program.inputs[i] : program.outputs[i - inputs];
-    auto mask = static_cast<std::uintptr_t>(variant_->arguments()[i].alignment) - 1;
-    if (!argument.is_scalar && (reinterpret_cast<std::uintptr_t>(arguments[i]) & mask) != 0)
-      fail(ErrorCode::InvalidArgument, "the address of {} is not aligned to {} bytes, as was bound",
-           argument.name, mask + 1);
+    auto [mask, is_needed] = addresses_[i];
+    auto address = reinterpret_cast<std::uintptr_t>(arguments[i]);
+    if ((address & mask) != 0 || (is_needed && address == 0)) fail_address(i, arguments[i]);
   }
 }
 

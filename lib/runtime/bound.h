@@ -62,6 +62,15 @@ class BoundLaunch {
     std::vector<TensorView> views;  // without addresses
   };
 
+  /// What the address of an argument has to be: a multiple of mask + 1, and not null.
+  struct AddressRule {
+    std::uintptr_t mask = 0;
+    bool is_needed = false;
+  };
+
+  const Argument &argument(std::size_t i) const;
+  AddressRule rule_for(std::size_t argument) const;
+  [[noreturn]] void fail_address(std::size_t argument, const void *address) const;
   Parameter parameter(const Binding &binding) const;
   BoundKernel bind_kernel(const Step &step);
   void bind_buffers(const Step &step, BoundKernel &bound) const;
@@ -82,9 +91,10 @@ class BoundLaunch {
   Context context_;
   std::vector<std::int64_t> key_;
   std::vector<std::int64_t> size_values_;
-  std::vector<BoundKernel> kernels_;   // in the order of their steps
-  std::vector<BoundExtern> externs_;   // likewise
-  std::vector<std::int64_t> offsets_;  // of workspace buffers: counters, or data
+  std::vector<AddressRule> addresses_;  // of inputs, then outputs
+  std::vector<BoundKernel> kernels_;    // in the order of their steps
+  std::vector<BoundExtern> externs_;    // likewise
+  std::vector<std::int64_t> offsets_;   // of workspace buffers: counters, or data
   WorkspaceSize workspace_size_;
 };
 

@@ -6,6 +6,7 @@
 #include "ir/graph_data.h"
 #include "ir/index.h"
 #include "ir/op.h"
+#include "ir/symbol_size.h"
 #include "runtime/executable_impl.h"
 #include "runtime/plan_cache.h"
 
@@ -87,6 +88,12 @@ Interface interface_of(const Graph &graph) {
   return interface;
 }
 
+void check_expected_sizes(const Interface &interface, const Bindings &sizes) {
+  for (const auto &[name, size] : sizes)
+    if (std::string why = objection_to_size(interface.symbols, name, size); !why.empty())
+      fail(ErrorCode::InvalidArgument, "{}: expected_sizes: {}", interface.name, why);
+}
+
 void dump_program(const Program &program) {
   if (dumps("kernel")) {
     std::string text;
@@ -98,10 +105,16 @@ void dump_program(const Program &program) {
 }  // namespace
 
 Executable make_executable(Interface interface, Lower lower, const CompileOptions &options) {
+  check_expected_sizes(interface, options.expected_sizes);
   Executor executor = resolve(options.executor);
   Target target = resolve(options, executor);
-  return Executable(std::make_shared<ExecutableImpl>(std::move(interface), std::move(lower),
-                                                     options, std::move(target), executor));
+  std::string name = interface.name;
+  try {
+    return Executable(std::make_shared<ExecutableImpl>(std::move(interface), std::move(lower),
+                                                       options, std::move(target), executor));
+  } catch (const Error &error) {
+    rethrow_named(name, error);
+  }
 }
 
 }  // namespace fuse
@@ -109,6 +122,8 @@ Executable make_executable(Interface interface, Lower lower, const CompileOption
 FUSE_BEGIN_NAMESPACE
 
 Executable compile(const Graph &graph, const CompileOptions &options) {
+  if (graph.data().outputs.empty())
+    fail(ErrorCode::InvalidArgument, "graph {} has no output: call output()", graph.name());
   CompileOptions resolved = options;
   resolved.executor = resolve(options.executor);
   resolved.target = resolve(options, resolved.executor);

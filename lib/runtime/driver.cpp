@@ -55,7 +55,10 @@ Driver load_driver(const std::string &library) {
   void *handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *why = ::dlerror();
-    fail(ErrorCode::NoDevice, "cannot load the CUDA driver {}: {}", name, why ? why : "unknown");
+    fail(ErrorCode::NoDevice,
+         "cannot load the CUDA driver {}: {}; set FUSE_LIBCUDA to its path, or compile for "
+         "Executor::Host",
+         name, why ? why : "unknown");
   }
   Driver d;
 #define FUSE_DRIVER(function, symbol, parameters) \

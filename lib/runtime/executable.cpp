@@ -29,6 +29,16 @@ TensorView make_view(const void *data, const std::int64_t *shape, std::size_t ra
   return view;
 }
 
+/// Runs the function; an error of what it was given begins with the program's name.
+template <class Function>
+auto named(const ExecutableImpl &impl, Function function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const Error &error) {
+    rethrow_named(impl.interface().name, error);
+  }
+}
+
 /// The largest alignment that a kernel of the program relies on for the argument.
 int wanted_alignment(const Program &program, Binding::Kind kind, std::size_t index) {
   int wanted = 1;
@@ -80,10 +90,12 @@ Launcher::Launcher(std::shared_ptr<const ExecutableImpl> owner,
 
 void Launcher::operator()(CUstream_st *stream, const void *const *arguments, std::size_t count,
                           const LaunchOptions &options) const {
-  bound_->check_addresses(arguments, count);
-  if (!bound_->context().handle) return owner_->run(*bound_, stream, arguments, options);
-  ContextScope scope(bound_->context().handle);
-  owner_->run(*bound_, stream, arguments, options);
+  named(*owner_, [&] {
+    bound_->check_addresses(arguments, count);
+    if (!bound_->context().handle) return owner_->run(*bound_, stream, arguments, options);
+    ContextScope scope(bound_->context().handle);
+    owner_->run(*bound_, stream, arguments, options);
+  });
 }
 
 std::size_t Launcher::workspace_bytes() const {
@@ -99,11 +111,11 @@ Executable &Executable::operator=(Executable &&) noexcept = default;
 
 void Executable::launch(CUstream_st *stream, const Arg *arguments, std::size_t count,
                         const LaunchOptions &options) const {
-  impl_->launch(stream, arguments, count, options);
+  named(*impl_, [&] { impl_->launch(stream, arguments, count, options); });
 }
 
 Launcher Executable::bind(const Dims &dims, const BindOptions &options) const {
-  return Launcher(impl_, impl_->bind(dims, options));
+  return Launcher(impl_, named(*impl_, [&] { return impl_->bind(dims, options); }));
 }
 
 std::vector<ArgumentInfo> Executable::inputs() const {
@@ -124,14 +136,15 @@ std::vector<std::string> Executable::symbols() const {
 
 std::vector<std::vector<std::int64_t>> Executable::output_shapes(const Dims &dims) const {
   const SizeSolver &solver = impl_->solver();
-  Bindings sizes = solver.bindings(solver.values_of(dims).data());
+  Bindings sizes = solver.bindings(named(*impl_, [&] { return solver.values_of(dims); }).data());
   std::vector<std::vector<std::int64_t>> shapes;
   for (const Argument &a : impl_->interface().outputs) shapes.push_back(evaluate(a.shape, sizes));
   return shapes;
 }
 
 std::size_t Executable::workspace_bytes(const Dims &dims) const {
-  return static_cast<std::size_t>(impl_->inspect(dims)->workspace_size().total());
+  return static_cast<std::size_t>(
+      named(*impl_, [&] { return impl_->inspect(dims); })->workspace_size().total());
 }
 
 std::vector<InPlacePair> Executable::in_place_pairs() const {

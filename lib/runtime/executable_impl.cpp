@@ -53,8 +53,7 @@ std::vector<SharedMemory> ExecutableImpl::resolve_in_place() const {
     auto it = std::find_if(arguments.begin(), arguments.end(),
                            [&](const Argument &a) { return a.name == name; });
     if (it == arguments.end())
-      fail(ErrorCode::InvalidArgument, "in_place: {} has no {} named '{}'", interface_.name, kind,
-           name);
+      fail(ErrorCode::InvalidArgument, "in_place: no {} is named '{}'", kind, name);
     if (!seen.insert(name).second)
       fail(ErrorCode::InvalidArgument, "in_place: {} stands in two pairs", name);
     return static_cast<std::size_t>(it - arguments.begin());
@@ -185,10 +184,18 @@ void ExecutableImpl::require_launchable(CUstream_st *stream) const {
     fail(ErrorCode::InvalidArgument, "{} runs on the host: its stream is null", interface_.name);
 }
 
+/// "x, s -> y": the arguments as a launch takes them.
+std::string ExecutableImpl::names_in_order() const {
+  std::string text;
+  for (std::size_t i = 0; i < num_arguments(); ++i)
+    append(text, "{}{}", i == interface_.inputs.size() ? " -> " : i ? ", " : "", argument(i).name);
+  return text;
+}
+
 void ExecutableImpl::check_kinds(const Arg *arguments, std::size_t count) const {
   if (count != num_arguments())
-    fail(ErrorCode::InvalidArgument, "{} takes {} inputs and {} outputs: {} arguments were given",
-         interface_.name, interface_.inputs.size(), interface_.outputs.size(), count);
+    fail(ErrorCode::InvalidArgument, "{} takes {}: {} arguments were given", interface_.name,
+         names_in_order(), count);
   for (std::size_t i = 0; i < count; ++i) {
     bool is_tensor = arguments[i].kind == Arg::Kind::Tensor;
     if (is_tensor == argument(i).is_scalar)
@@ -306,6 +313,16 @@ void ExecutableImpl::launch(CUstream_st *stream, const Arg *arguments, std::size
   run(*find_or_bind(facts.data(), values.data(), context), stream, addresses.data(), options);
 }
 
+void ExecutableImpl::fail_strides(const BindOptions &options) const {
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < num_arguments(); ++i) known.push_back(argument(i).name);
+  auto unknown = std::find_if(options.strides.begin(), options.strides.end(), [&](const auto &s) {
+    return std::find(known.begin(), known.end(), s.first) == known.end();
+  });
+  fail(ErrorCode::InvalidArgument, "strides are given for {}, which is none of {}", unknown->first,
+       names_in_order());
+}
+
 std::shared_ptr<const BoundLaunch> ExecutableImpl::bind(const Dims &dims,
                                                         const BindOptions &options) const {
   require_launchable(options.stream);
@@ -323,9 +340,7 @@ std::shared_ptr<const BoundLaunch> ExecutableImpl::bind(const Dims &dims,
     facts[i] = facts_of(i, given ? it->second.data() : nullptr, std::min(options.alignment, 16),
                         values.data());
   }
-  if (used != options.strides.size())
-    fail(ErrorCode::InvalidArgument, "strides are given for an argument that {} does not have",
-         interface_.name);
+  if (used != options.strides.size()) fail_strides(options);
   if (executor_ == Executor::Host) return find_or_bind(facts.data(), values.data(), {});
   Context context = context_of(options.stream, options.device);
   ContextScope scope(context.handle);
@@ -357,6 +372,17 @@ void ExecutableImpl::run(const BoundLaunch &bound, CUstream_st *stream,
       DeviceBuffer::host(static_cast<std::size_t>(size.total()), options_.allocator);
   Workspace own{buffer.data(), buffer.size(), false};
   bound.run(stream, arguments, use_workspace(own, size, stream, on_host), options.run_extern);
+}
+
+void rethrow_named(const std::string &program, const Error &error) {
+  std::string_view text = error.what();
+  bool is_named = text.substr(0, program.size()) == program &&
+                  text.find_first_of(" :", program.size()) == program.size();
+  bool is_of_caller = error.code() == ErrorCode::InvalidArgument ||
+                      error.code() == ErrorCode::Shape || error.code() == ErrorCode::DType ||
+                      error.code() == ErrorCode::Unsupported;
+  if (is_named || !is_of_caller) throw;
+  fail(error.code(), "{}: {}", program, text);
 }
 
 FUSE_END_NAMESPACE

@@ -78,6 +78,8 @@ class ExecutableImpl {
                                             const Bindings &sizes) const;
   std::string reason_for(const VariantClass &arguments) const;
   void check_kinds(const Arg *arguments, std::size_t count) const;
+  std::string names_in_order() const;
+  [[noreturn]] void fail_strides(const BindOptions &options) const;
   ArgumentFacts facts_of(std::size_t i, const Arg &given, const std::int64_t *values) const;
   ArgumentFacts facts_of(std::size_t i, const std::int64_t *strides, int alignment,
                          const std::int64_t *values) const;
@@ -110,5 +112,9 @@ class ExecutableImpl {
   /// Recently used sizes. A slot is replaced by whatever hashes to it, so the table is bounded.
   mutable std::array<std::atomic<std::shared_ptr<const BoundLaunch>>, kSlots> slots_;
 };
+
+/// In a handler: throws the error again. What the caller's arguments and options are at fault for
+/// begins with the program's name.
+[[noreturn]] void rethrow_named(const std::string &program, const Error &error);
 
 FUSE_END_NAMESPACE

@@ -24,11 +24,15 @@ std::uintptr_t begin_of(const ArgumentFacts &facts) {
 class OverlapCheck {
  public:
   OverlapCheck(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs,
-               const ArgumentFacts *facts)
-      : inputs_(inputs), outputs_(outputs), facts_(facts), spans_(inputs.size() + outputs.size()) {}
+               const std::vector<SharedMemory> &in_place, const ArgumentFacts *facts)
+      : inputs_(inputs),
+        outputs_(outputs),
+        in_place_(in_place),
+        facts_(facts),
+        spans_(inputs.size() + outputs.size()) {}
 
-  void run(const std::vector<SharedMemory> &in_place) {
-    list_spans(in_place);
+  void run() {
+    list_spans();
     std::sort(spans_.begin(), spans_.begin() + used_,
               [](const Span &a, const Span &b) { return a.begin < b.begin; });
     std::uintptr_t any = 0, output = 0;  // ends of the spans that reach furthest so far
@@ -42,10 +46,10 @@ class OverlapCheck {
 
  private:
   /// The output's span stands for both of a declared pair.
-  void list_spans(const std::vector<SharedMemory> &in_place) {
+  void list_spans() {
     for (std::size_t i = 0; i < spans_.size(); ++i) {
       const ArgumentFacts &facts = facts_[i];
-      bool shared = std::any_of(in_place.begin(), in_place.end(), [&](const SharedMemory &pair) {
+      bool shared = std::any_of(in_place_.begin(), in_place_.end(), [&](const SharedMemory &pair) {
         const ArgumentFacts &output = facts_[inputs_.size() + pair.output];
         return pair.input == i && facts.data == output.data && !facts.kind.strided &&
                !output.kind.strided;
@@ -67,7 +71,17 @@ class OverlapCheck {
     }
   }
 
+  bool is_pair(std::size_t input, std::size_t output) const {
+    return std::any_of(in_place_.begin(), in_place_.end(), [&](const SharedMemory &pair) {
+      return pair.input == input && inputs_.size() + pair.output == output;
+    });
+  }
+
   [[noreturn]] void refuse(std::size_t a, std::size_t b) const {
+    if (is_pair(a, b))
+      fail(ErrorCode::InvalidArgument,
+           "{} and {} overlap in memory: pass one address for both, or memory apart", name(a),
+           name(b));
     bool interleave = facts_[a].num_axes > 0 || facts_[b].num_axes > 0;
     fail(ErrorCode::InvalidArgument, "{} and {} {}: {}", name(a), name(b),
          interleave ? "interleave in memory and may share elements" : "overlap in memory",
@@ -79,6 +93,7 @@ class OverlapCheck {
   }
 
   const std::vector<Argument> &inputs_, &outputs_;
+  const std::vector<SharedMemory> &in_place_;
   const ArgumentFacts *facts_;
   Scratch<Span, 64> spans_;
   std::size_t used_ = 0;
@@ -113,7 +128,7 @@ bool are_apart(const ArgumentFacts &a, const ArgumentFacts &b) {
 
 void check_overlap(const std::vector<Argument> &inputs, const std::vector<Argument> &outputs,
                    const std::vector<SharedMemory> &in_place, const ArgumentFacts *facts) {
-  OverlapCheck(inputs, outputs, facts).run(in_place);
+  OverlapCheck(inputs, outputs, in_place, facts).run();
 }
 
 }  // namespace fuse

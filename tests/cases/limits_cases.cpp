@@ -59,7 +59,7 @@ Graph updates(int n, bool with_sum) {
     Value row = slice(x, 0, 0, 1) * (1 + k * 1e-4);
     x = x + select(eq(rows, mod(position + k, 64)), row, 0.0);
   }
-  graph.output("x", x);
+  graph.output("y", x);
   if (with_sum) graph.output("sum", sum(x, {0, 1}));
   return graph;
 }

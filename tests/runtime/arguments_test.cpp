@@ -3,6 +3,7 @@
 
 #include "expect_error.h"
 
+#include <cmath>
 #include <random>
 #include <set>
 
@@ -111,6 +112,8 @@ TEST(Arguments, ScalarsTakeTheDtypeOfTheArgument) {
   EXPECT_EQ(scalar_bits(argument("s", DType::U64, 0), ~std::uint64_t{0}), ~std::uint64_t{0});
   EXPECT_EQ(scalar_bits(argument("s", DType::U64, 0), 0x1p63), std::uint64_t{1} << 63);
   EXPECT_EQ(scalar_bits(argument("s", DType::F32, 0), std::uint64_t{1} << 63), 0x5f000000u);
+  EXPECT_EQ(scalar_bits(argument("s", DType::F16, 0), 65519.0), 0x7bffu);
+  EXPECT_EQ(scalar_bits(argument("s", DType::F32, 0), INFINITY), 0x7f800000u);
 }
 
 TEST(Arguments, ScalarsThatDoNotFitAreRefused) {
@@ -125,6 +128,8 @@ TEST(Arguments, ScalarsThatDoNotFitAreRefused) {
   EXPECT_EQ(message(DType::I64, 1e30), "s is a scalar of i64: 1e+30 is not an integer of 64 bits");
   EXPECT_EQ(message(DType::I64, std::uint64_t{1} << 63),
             "s is a scalar of i64, which does not hold 9223372036854775808");
+  EXPECT_EQ(message(DType::F32, 1e300), "s is a scalar of f32, which does not hold 1e+300");
+  EXPECT_EQ(message(DType::F16, 65520), "s is a scalar of f16, which does not hold 65520");
 }
 
 TEST(Arguments, OutputsMayNotOverlapAnything) {

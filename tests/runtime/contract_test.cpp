@@ -92,13 +92,37 @@ TEST(ExternOperands, AReshapeThatNoStridesGiveIsRefused) {
   std::vector<float> data = ramp(48), y(24);
   exe.launch(nullptr, {tensor(data.data(), {6, 4}), tensor(y.data(), {4, 6})}, negating());
   EXPECT_EQ(y[23], -24.0f);
-  EXPECT_EQ(error_of(ErrorCode::Unsupported,
-                     [&] {
-                       exe.launch(nullptr,
-                                  {tensor(data.data(), {6, 4}, {8, 1}), tensor(y.data(), {4, 6})},
-                                  negating());
-                     }),
-            "x is strided and extern \"negate\" takes it in another shape: make it contiguous");
+  EXPECT_EQ(
+      error_of(ErrorCode::Unsupported,
+               [&] {
+                 exe.launch(nullptr,
+                            {tensor(data.data(), {6, 4}, {8, 1}), tensor(y.data(), {4, 6})},
+                            negating());
+               }),
+      "negated: x is strided and extern \"negate\" takes it in another shape: make it contiguous");
+}
+
+TEST(Compile, ExpectedSizesAreThoseOfSymbols) {
+  Graph g("rows");
+  Value x = g.input("x", f32, {g.dim("Batch", {4, 64, 4}), 8});
+  g.output("y", 2.0 * x);
+  auto refusal = [&](const char *name, std::int64_t size) {
+    CompileOptions options = on_host();
+    options.expected_sizes = {{name, size}};
+    return error_of(ErrorCode::InvalidArgument, [&] { compile(g, options); });
+  };
+  EXPECT_EQ(refusal("Bach", 8),
+            "rows: expected_sizes: Bach is no symbol of the graph; did you mean Batch?");
+  EXPECT_EQ(refusal("Batch", -4), "rows: expected_sizes: Batch = -4 is outside its bounds [4, 64]");
+  EXPECT_EQ(refusal("Batch", 68), "rows: expected_sizes: Batch = 68 is outside its bounds [4, 64]");
+  EXPECT_EQ(refusal("Batch", 6), "rows: expected_sizes: Batch = 6 is not a multiple of 4");
+}
+
+TEST(Compile, AGraphHasOutputs) {
+  Graph g("nothing");
+  g.input("x", f32, {8});
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { compile(g, on_host()); }),
+            "graph nothing has no output: call output()");
 }
 
 namespace {
@@ -125,6 +149,17 @@ TEST(InPlace, ADeclaredPairSharesMemory) {
   EXPECT_THAT(error_of(ErrorCode::InvalidArgument,
                        [&] { apart.launch(nullptr, {tensor(x, {7, 100}), tensor(x, {7, 100})}); }),
               HasSubstr("x and y overlap in memory"));
+  EXPECT_THAT(
+      error_of(ErrorCode::InvalidArgument,
+               [&] { shared.launch(nullptr, {tensor(x, {5, 100}), tensor(x + 4, {5, 100})}); }),
+      HasSubstr("x and y overlap in memory: pass one address for both, or memory apart"));
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
+                     [&] {
+                       BindOptions options;
+                       options.strides = {{"out", {200, 1}}};
+                       shared.bind({7}, options);
+                     }),
+            "softmax: strides are given for out, which is none of x -> y");
   EXPECT_THAT(shared.kernels({7})[0].text, HasSubstr("coherent"));
   shared.launch(nullptr, {tensor(x, {7, 100}), tensor(x, {7, 100})});
   EXPECT_EQ(std::memcmp(x, y, sizeof y), 0);
@@ -142,13 +177,13 @@ TEST(InPlace, WhatKernelsDoNotAllowIsRefused) {
               HasSubstr("y cannot be written over x: kernel"));
   options.in_place = {{"x", "z"}};
   EXPECT_EQ(error_of(ErrorCode::Unsupported, [&] { compile(g, options); }),
-            "z cannot be written over x: their sizes differ");
+            "flipped: z cannot be written over x: their sizes differ");
   options.in_place = {{"w", "z"}, {"w", "z"}};
   EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { compile(g, options); }),
-            "in_place: w stands in two pairs");
+            "flipped: in_place: w stands in two pairs");
   options.in_place = {{"q", "z"}};
   EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { compile(g, options); }),
-            "in_place: flipped has no input named 'q'");
+            "flipped: in_place: no input is named 'q'");
 }
 
 TEST(InPlace, InstancesWriteOverTheirOwnInputs) {
@@ -261,7 +296,7 @@ TEST(EmptyAxes, OfAMaximumAreRefusedWhereSizesAreKnown) {
                        exe.launch(nullptr, {tensor(x_data.data(), {3, 0}), tensor(m.data(), {3}),
                                             tensor(s.data(), {3})});
                      }),
-            "max: axis 1 of f32[B, N] is empty");
+            "largest: max: axis 1 of f32[B, N] is empty");
   error_of(ErrorCode::Shape, [&] { exe.bind({3, 0}); });
 }
 

@@ -10,6 +10,7 @@ using ::testing::HasSubstr;
 TEST(Driver, AMissingLibraryIsNamed) {
   std::string text = error_of(ErrorCode::NoDevice, [] { load_driver("/nowhere/libcuda.so.1"); });
   EXPECT_THAT(text, HasSubstr("cannot load the CUDA driver /nowhere/libcuda.so.1: "));
+  EXPECT_THAT(text, HasSubstr("; set FUSE_LIBCUDA to its path, or compile for Executor::Host"));
 }
 
 TEST(Driver, AMissingSymbolIsNamed) {

@@ -153,7 +153,20 @@ TEST_F(LaunchTest, ALauncherOnlyLaunches) {
   EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { run(stream, {x, &s}); }),
             "scale takes 3 arguments: 2 were given");
   EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { run(stream, {x + 1, &s, y}); }),
-            "the address of x is not aligned to 16 bytes, as was bound");
+            "scale: the address of x is not aligned to 16 bytes, as was bound");
+}
+
+TEST_F(LaunchTest, ALauncherRefusesNullAddresses) {
+  Launcher run = make_scale().bind({300});
+  float s = 4;
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { run(nullptr, {x, &s, nullptr}); }),
+            "scale: y has no address");
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [&] { run(nullptr, {x, nullptr, y}); }),
+            "scale: s has no address: pass that of a value of f32");
+  EXPECT_TRUE(launches.empty());
+  Launcher nothing = make_scale().bind({0});
+  nothing(nullptr, {nullptr, &s, nullptr});
+  EXPECT_TRUE(launches.empty());
 }
 
 TEST_F(LaunchTest, EmptyTensorsLaunchNothing) {
@@ -191,20 +204,20 @@ TEST_F(LaunchTest, RefusesWhatDoesNotFit) {
   };
   auto good = tensor(y, {4});
   EXPECT_EQ(message(ErrorCode::InvalidArgument, {tensor(x, {4}), 1.0f}),
-            "scale takes 2 inputs and 1 outputs: 2 arguments were given");
+            "scale takes x, s -> y: 2 arguments were given");
   EXPECT_EQ(message(ErrorCode::InvalidArgument, {tensor(x, {4}), tensor(x, {4}), good}),
-            "s is a scalar: a tensor was given");
+            "scale: s is a scalar: a tensor was given");
   EXPECT_EQ(message(ErrorCode::InvalidArgument, {1.0, 1.0, good}),
-            "x is a tensor: a scalar was given");
+            "scale: x is a tensor: a scalar was given");
   EXPECT_EQ(message(ErrorCode::Shape, {tensor(x, {5}), 1.0f, good}),
-            "axis 0 of y has 4 elements, not 5 (B = 5 from axis 0 of x)");
+            "scale: axis 0 of y has 4 elements, not 5 (B = 5 from axis 0 of x)");
   EXPECT_EQ(message(ErrorCode::InvalidArgument, {tensor(nullptr, {4}), 1.0f, good}),
-            "x has no address");
+            "scale: x has no address");
   EXPECT_EQ(message(ErrorCode::InvalidArgument, {tensor(y + 2, {4}), 1.0f, good}),
-            "x and y overlap in memory: outputs need memory of their own");
+            "scale: x and y overlap in memory: outputs need memory of their own");
   auto odd = tensor(reinterpret_cast<char *>(x) + 2, {4});
   EXPECT_EQ(message(ErrorCode::InvalidArgument, {odd, 1.0f, good}),
-            "the address of x is not aligned to its f32 elements");
+            "scale: the address of x is not aligned to its f32 elements");
   EXPECT_TRUE(launches.empty());
 }
 
@@ -215,7 +228,7 @@ TEST_F(LaunchTest, BuffersTakeTheShapeThatOthersGive) {
   EXPECT_EQ(static_cast<float *>(out.data())[99], 198.0f);
   EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
                      [&] { exe.launch(nullptr, {tensor(x, {101}), 2.0f, out}); }),
-            "the buffer of y has 400 bytes: 404 are needed");
+            "scale: the buffer of y has 400 bytes: 404 are needed");
 }
 
 TEST_F(LaunchTest, WorkspacesAreKeptOrGiven) {
@@ -282,7 +295,7 @@ TEST_F(LaunchTest, SeveralDevicesShareAnExecutable) {
   second.device = 2;
   EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
                      [&] { exe.launch(nullptr, {tensor(x, {100}), tensor(y, {100})}, second); }),
-            "device 2 of 2 does not exist");
+            "staged: device 2 of 2 does not exist");
 }
 
 TEST_F(LaunchTest, ADeclaredPairSharesMemory) {

@@ -144,7 +144,8 @@ TEST(Builders, CrossEntropyOfATargetBeyondTheColumnsIsNaN) {
     if (!columns.is_static()) g.dim("C");
     auto x = g.input("x", f32, {4, columns});
     for (DType type : {u8, i32, i64, u64})
-      g.output(std::string(to_string(type)), cross_entropy(x, g.input(to_string(type), type, {4})));
+      g.output("of_" + std::string(to_string(type)),
+               cross_entropy(x, g.input(to_string(type), type, {4})));
     std::vector<Tensor> inputs = {Tensor(f32, {4, 3}, std::vector<double>(12))};
     for (DType type : {u8, i32, i64, u64})
       inputs.push_back(
@@ -229,7 +230,8 @@ TEST(Builders, ErrorsNameTheBuilderAndTheCallersLine) {
     softmax(x);
     FAIL() << "no error";
   } catch (const Error &e) {
-    EXPECT_EQ(std::string(e.what()), "softmax: takes floats, not i32[4, 8]; cast it first");
+    EXPECT_EQ(std::string(e.what()),
+              e.where() + ": softmax: takes floats, not i32[4, 8]; cast it first");
     EXPECT_EQ(e.code(), ErrorCode::DType);
     EXPECT_THAT(e.where(), HasSubstr("builders_test.cpp:" + std::to_string(line)));
   }
@@ -240,6 +242,45 @@ TEST(Builders, ErrorsNameTheBuilderAndTheCallersLine) {
   EXPECT_THROW(unsqueeze(f, 4), Error);
   EXPECT_THROW(rotary_embedding(f, x, x), Error);
   EXPECT_THROW(relu(1.0), Error);
+}
+
+/// What an expression's error says behind the place of its line.
+template <class Function>
+std::string words(unsigned line, Function function) {
+  std::string place = std::string(__FILE__) + ":" + std::to_string(line) + ": ";
+  try {
+    function();
+  } catch (const Error &e) {
+    std::string text = e.what();
+    return text.compare(0, place.size(), place) == 0 ? text.substr(place.size()) : text;
+  }
+  return "no error";
+}
+
+TEST(Errors, BeginWithThePlaceAndNameTheOperand) {
+  Graph g("g"), other("other");
+  auto x = g.input("x", f32, {4, 8}), y = other.input("y", f32, {4, 8});
+  EXPECT_EQ(words(__LINE__, [&] { x + y; }),
+            "add: operand 1 is of another graph: of other, not of g");
+  EXPECT_EQ(words(__LINE__, [&] { x + Value(); }), "add: operand 1 is an empty Value");
+  EXPECT_EQ(words(__LINE__, [&] { sum(x, {2}); }), "sum: axis 2 of f32[4, 8], whose rank is 2");
+  EXPECT_EQ(words(__LINE__, [&] { g.dim("B", {2, 1, 1}); }),
+            "dim B: bounds [2, 1] divisible by 1 hold no size");
+  EXPECT_EQ(words(__LINE__, [&] { g.output("x", x); }),
+            "output: x is the name of an input; launches tell arguments apart by name");
+  EXPECT_EQ(words(__LINE__, [&] { g.constant(x, f32); }), "constant: takes a literal, not a value");
+}
+
+TEST(Literals, MayHaveAnyIntegerType) {
+  Graph g("g");
+  auto x = g.input("x", f32, {4});
+  Value n = x * 2;
+  EXPECT_EQ(n, x * 2u);
+  EXPECT_EQ(n, x * 2LL);
+  EXPECT_EQ(n, x * std::size_t{2});
+  EXPECT_EQ(x * ~std::uint64_t{0}, x * 0x1p64);
+  EXPECT_EQ(g.constant(1, f32), g.constant(1.0, f32));
+  EXPECT_EQ(g.constant(true, boolean), g.constant(1u, boolean));
 }
 
 }  // namespace

@@ -38,19 +38,28 @@ TEST(GraphErrors, PointAtTheToken) {
             "t:2:6: error: add: operands f32[4, 6] and bf16[4, 6] differ in dtype; cast one of "
             "them");
   EXPECT_EQ(body_error("%y = exp %x : f32[4]"), "t:2:15: error: exp gives f32[4, 6], not f32[4]");
-  EXPECT_EQ(body_error("%y = sum %x axes=[2]"), "t:2:6: error: sum: axis 2 of a tensor of rank 2");
+  EXPECT_EQ(body_error("%y = sum %x axes=[2]"),
+            "t:2:6: error: sum: axis 2 of f32[4, 6], whose rank is 2");
+  EXPECT_EQ(
+      body_error("%y = concat %x, %x, %b axis=0"),
+      "t:2:6: error: concat: operands 0 and 2, f32[4, 6] and bf16[4, 6], differ in dtype; cast "
+      "one of them");
   EXPECT_EQ(body_error("%y = exp %x axis=1"), "t:2:13: error: exp takes no axis");
   EXPECT_EQ(body_error("%y = softmax %x axis=B"), "t:2:17: error: axis is an integer");
   EXPECT_EQ(body_error("%y = transpose %x"), "t:2:6: error: transpose needs perm=");
   EXPECT_EQ(body_error("%y = reshape %x"),
             "t:2:6: error: reshape needs a type after its operands: ': f32[4, 8]'");
   EXPECT_EQ(body_error("%y = layer_norm %b, %x axis=1"),
-            "t:2:6: error: layer_norm: parameter f32[4, 6] does not extend along 1 axes of "
-            "f32[4, 6]");
+            "t:2:6: error: layer_norm: weight must be f32[6], not f32[4, 6]");
   EXPECT_EQ(body_error("%y, %z = exp %x"), "t:2:1: error: exp gives 1 values, not 2");
   EXPECT_EQ(body_error("return %x as y, %b as y"), "t:2:17: error: output: the name y is taken");
+  EXPECT_EQ(
+      body_error("%y = exp %x return %y as b"),
+      "t:2:20: error: output: b is the name of an input; launches tell arguments apart by name");
   EXPECT_EQ(body_error("symbol B min=2 max=1"),
             "t:2:8: error: dim B: bounds [2, 1] divisible by 1 hold no size");
+  EXPECT_EQ(body_error("%y = exp %x"),
+            "t:3:1: error: graph g returns nothing: end it with 'return %x as y'");
 }
 
 TEST(GraphErrors, KeepTheCodeOfTheOperation) {
@@ -75,7 +84,7 @@ TEST(GraphErrors, NumbersThatDoNotFit) {
         "%y = iota axis=0 : i32[0 - 3]",
         "%y = iota axis=0 : i32[-9223372036854775807*N - N] %z = reshape %y : f32[-1, -1]"})
     EXPECT_THAT(body_error(line), testing::StartsWith("t:2:")) << line;
-  EXPECT_EQ(body_error("%y = slice %x [0:4, 0:6:9223372036854775807]"), "no error");
+  EXPECT_EQ(body_error("%y = slice %x [0:4, 0:6:9223372036854775807] return %y"), "no error");
 }
 
 TEST(GraphErrors, NestingAndPolynomialsAreBounded) {

@@ -122,7 +122,7 @@ TEST(GraphText, EveryOpRoundTrips) {
       operands.resize(arity);
       NodeId result = op_info.kind == OpKind::Reduce ? build_reduce(d, op, x, {1}, t % 2 == 0)
                                                      : build_elementwise(d, op, operands);
-      g.output("y", g.data().value(result));
+      g.output("z", g.data().value(result));
       expect_canonical(to_string(g));
       ++built;
     }

@@ -6,11 +6,14 @@
 #include "ir/float_bits.h"
 #include "ir/graph_data.h"
 #include "ir/suggest.h"
+#include "ir/symbol_size.h"
 #include "npy.h"
 #include "text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <new>
 #include <random>
 
 using namespace fuse;
@@ -18,8 +21,9 @@ using namespace fuse;
 namespace {
 
 /// Floats in (-2, 2), integers of one digit, which serve as indices too.
-Tensor random_tensor(DType type, const std::vector<std::int64_t> &shape, std::mt19937_64 &random) {
-  Tensor tensor(type, shape);
+Tensor random_tensor(const std::string &name, DType type, const std::vector<std::int64_t> &shape,
+                     std::mt19937_64 &random) {
+  Tensor tensor = make_tensor(name, type, shape);
   for (std::int64_t i = 0; i < tensor.size(); ++i) {
     double unit = static_cast<double>(random() >> 11) * 0x1p-53;
     Literal literal = is_float(type)  ? float_literal(type, 4 * unit - 2)
@@ -35,7 +39,12 @@ Tensor scalar_of(const std::string &name, DType type, const std::string &text) {
   char *end = nullptr;
   Tensor tensor(type, {});
   if (is_float(type)) {
-    tensor.set_bits(0, encode_float(type, std::strtod(text.c_str(), &end)));
+    double value = std::strtod(text.c_str(), &end);
+    Literal literal = float_literal(type, value);
+    if (std::isfinite(value) && !std::isfinite(as_double(literal)))
+      throw UsageError("--in: " + name + " is a scalar of " + std::string(to_string(type)) +
+                       ", which does not hold " + text);
+    tensor.set_bits(0, literal.bits);
   } else {
     long long value = std::strtoll(text.c_str(), &end, 0);
     auto bits = static_cast<std::uint64_t>(value);
@@ -71,11 +80,9 @@ void solve_sizes(const Value &input, const Tensor &tensor, Bindings &sizes) {
 }
 
 void check_symbols(const GraphData &graph, const Bindings &sizes) {
-  std::vector<std::string_view> known;
-  for (const Symbol &s : graph.symbols) known.push_back(s.name);
   for (const auto &[name, size] : sizes)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      throw UsageError("--dim: " + name + " is no symbol of the graph" + suggest(name, known));
+    if (std::string why = objection_to_size(graph.symbols, name, size); !why.empty())
+      refuse(ErrorCode::Shape, "--in: {}", why);
   for (const Symbol &s : graph.symbols)
     if (!sizes.count(s.name))
       throw UsageError("symbol " + s.name + " has no size: give it one, as --dim " + s.name + "=8");
@@ -83,12 +90,34 @@ void check_symbols(const GraphData &graph, const Bindings &sizes) {
 
 void check_shape(const std::string &name, const std::string &path, const Tensor &tensor,
                  const std::vector<std::int64_t> &shape) {
+  if (tensor.shape.size() != shape.size())
+    refuse(ErrorCode::Shape, "{}: rank {} was given, {} needed: {} is {}", path,
+           tensor.shape.size(), shape.size(), name, text_of(shape));
   if (tensor.shape != shape)
     refuse(ErrorCode::Shape, "{}: the shape is {}; {} is {} for these sizes", path,
            text_of(tensor.shape), name, text_of(shape));
 }
 
 }  // namespace
+
+Tensor make_tensor(const std::string &name, DType type, const std::vector<std::int64_t> &shape) {
+  const ExactArithmetic exact{ErrorCode::Shape, name};
+  auto bytes = static_cast<std::int64_t>(size_of(type));
+  for (std::int64_t n : shape) bytes = exact.mul(bytes, n);
+  try {
+    return Tensor(type, shape);
+  } catch (const std::bad_alloc &) {
+    refuse(ErrorCode::OutOfMemory,
+           "{} of {}{} takes {} bytes, which cannot be had: use smaller sizes", name,
+           to_string(type), text_of(shape), bytes);
+  }
+}
+
+void check_dims(const Graph &graph, const Bindings &dims) {
+  for (const auto &[name, size] : dims)
+    if (std::string why = objection_to_size(graph.data().symbols, name, size); !why.empty())
+      throw UsageError("--dim: " + why);
+}
 
 void check_names(const char *option, const std::map<std::string, std::string> &files,
                  const std::vector<std::string> &names) {
@@ -131,7 +160,7 @@ RunArguments make_arguments(const Graph &graph, const Options &options) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::vector<std::int64_t> shape = evaluate(values[i].shape(), run.sizes);
     if (files[i].empty())
-      run.inputs[i] = random_tensor(values[i].dtype(), shape, random);
+      run.inputs[i] = random_tensor(names[i], values[i].dtype(), shape, random);
     else
       check_shape(names[i], files[i], run.inputs[i], shape);
   }

@@ -20,6 +20,13 @@ struct RunArguments {
 /// that do not fit.
 RunArguments make_arguments(const fuse::Graph &graph, const Options &options);
 
+/// UsageError for a name that is no symbol of the graph and a size that the symbol does not take.
+void check_dims(const fuse::Graph &graph, const fuse::Bindings &dims);
+
+/// Error{OutOfMemory} names the tensor and its bytes.
+fuse::Tensor make_tensor(const std::string &name, fuse::DType type,
+                         const std::vector<std::int64_t> &shape);
+
 /// UsageError for a name of `files` that is none of the given ones.
 void check_names(const char *option, const std::map<std::string, std::string> &files,
                  const std::vector<std::string> &names);

@@ -2,6 +2,7 @@
 //
 // Exit codes: 0 ok, 1 program or input, 2 usage, 3 mismatch, 4 no device. Messages are one line on
 // stderr.
+#include "arguments.h"
 #include "files.h"
 #include "reproducer.h"
 #include "stages.h"
@@ -53,7 +54,9 @@ std::string explain_path(const fuse::Graph &graph, const Options &options) {
 }
 
 int drive_graph(const std::string &source, const std::string &file, Options options) {
-  fuse::Graph graph = transform(fuse::parse(source, file), options);
+  fuse::Graph given = fuse::parse(source, file);
+  check_dims(given, options.dims);
+  fuse::Graph graph = transform(given, options);
   if (options.emit.empty() && !options.run && options.explain == Explain::No)
     options.emit = {Stage::Graph};
   if (!options.emit.empty()) emit(graph, options);

@@ -60,7 +60,7 @@ std::vector<Tensor> launch(const Executable &executable, const RunArguments &run
     arguments.add(run.inputs[i], infos[i].is_scalar);
   std::vector<Tensor> outputs;
   for (const ArgumentInfo &o : executable.outputs()) {
-    outputs.emplace_back(o.dtype, evaluate(o.shape, run.sizes));
+    outputs.push_back(make_tensor(o.name, o.dtype, evaluate(o.shape, run.sizes)));
     // Not zeros: an element that nobody writes must show.
     std::fill(outputs.back().bytes.begin(), outputs.back().bytes.end(), std::byte{0xFF});
     arguments.add(outputs.back(), false);

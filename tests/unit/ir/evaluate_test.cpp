@@ -302,7 +302,7 @@ TEST(Evaluate, GatherOutOfRangeGivesZero) {
   Value index = g.input("index", u8, {5});
   Value wide = g.input("wide", i64, {3});
   g.output("narrow", gather(x, index));
-  g.output("wide", gather(reshape(x, {2, 100}), wide, 0));
+  g.output("by_wide", gather(reshape(x, {2, 100}), wide, 0));
   std::vector<Expected> y =
       evaluate(g.data(), std::vector<Tensor>{tensor(u8, {5}, {0, 127, 128, 199, 200}),
                                              tensor(i64, {3}, {-1, 1, 1e10})})
