@@ -62,7 +62,8 @@ class EmptyAxes {
   }
 
   void require_elements(const Index &extent) {
-    if (extent.uses(Atom::Kind::Dim) || is_nonnegative(extent - 1, ranges_)) return;
+    bool is_decided = extent.constant() || extent.uses(Atom::Kind::Dim);
+    if (is_decided || is_nonnegative(extent - 1, ranges_)) return;
     Index value = Index(1) - extent;
     bool is_known = std::any_of(limits_.begin(), limits_.end(),
                                 [&](const Limit &l) { return l.value == value; });
