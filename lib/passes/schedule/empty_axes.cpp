@@ -48,10 +48,11 @@ class EmptyAxes {
   }
 
   void require_blocks(const Stmt &store, const Layout &layout) {
-    std::vector<std::uint32_t> axes = axes_of(layout, dependence(kernel_, store));
-    for (std::uint32_t a = 0; a < layout.axes.size(); ++a)
-      if (has_grid(layout.axes[a]) && !std::binary_search(axes.begin(), axes.end(), a))
-        require_elements(axis_extent(kernel_, layout.axes[a]));
+    std::vector<DimId> dims = dependence(kernel_, store);
+    for (const Axis &axis : layout.axes)
+      for (DimId d : axis.dims)
+        if (has_grid(axis) && !std::binary_search(dims.begin(), dims.end(), d))
+          require_elements(kernel_.dims[d].extent);
   }
 
   void require_divisors(const Index &index) {
