@@ -93,7 +93,8 @@ Program scale_program(const LowerOptions &options) {
   program.inputs[0].strided = strided;
   program.kernels.push_back(parse_kernel(strided ? kScaleStrided : kScale));
   program.steps.push_back(kernel_step(0, {{kInput, 0}, {kInput, 1}, {kOutput, 0}}));
-  program.limits.push_back({Limit::Kind::Capacity, Index::symbol("B"), 1 << 16, "more than 65536 elements"});
+  program.limits.push_back(
+      {Limit::Kind::Capacity, Index::symbol("B"), 1 << 16, "more than 65536 elements"});
   if (options.sizes.contains("B") && options.sizes.at("B") > (1 << 16))
     program.limits[0].max = 1 << 19;
   PlannedKernel planned;
