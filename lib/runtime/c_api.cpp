@@ -84,7 +84,12 @@ void require_below(size_t index, size_t count, const char *what) {
     fuse::fail(ErrorCode::InvalidArgument, "{} {} of {} does not exist", what, index, count);
 }
 
-fuse::Dims dims_of(const int64_t *dims, size_t count) {
+/// Not one more is read than there are symbols, whatever the count says.
+fuse::Dims dims_of(const fuse_executable *executable, const int64_t *dims, size_t count) {
+  size_t symbols = executable->executable.symbols().size();
+  if (count > symbols)
+    throw fuse::Error(fuse::ErrorCode::InvalidArgument,
+                      fmt::format("there are {} symbols: {} sizes were given", symbols, count));
   if (count > 0) require(dims, "dims");
   return std::vector<std::int64_t>(dims, dims + count);
 }
@@ -199,7 +204,7 @@ fuse_status fuse_bind(const fuse_executable *executable, const int64_t *dims, si
   return guarded([&] {
     require(executable, "executable");
     require(launcher, "launcher");
-    *launcher = new fuse_launcher{executable->executable.bind(dims_of(dims, num_dims))};
+    *launcher = new fuse_launcher{executable->executable.bind(dims_of(executable, dims, num_dims))};
   });
 }
 
@@ -242,7 +247,7 @@ fuse_status fuse_output_shape(const fuse_executable *executable, size_t output, 
     require(executable, "executable");
     require(shape, "shape");
     require(rank, "rank");
-    auto shapes = executable->executable.output_shapes(dims_of(dims, num_dims));
+    auto shapes = executable->executable.output_shapes(dims_of(executable, dims, num_dims));
     require_below(output, shapes.size(), "output");
     std::copy(shapes[output].begin(), shapes[output].end(), shape);
     *rank = static_cast<int>(shapes[output].size());
@@ -254,7 +259,7 @@ fuse_status fuse_num_kernels(const fuse_executable *executable, const int64_t *d
   return guarded([&] {
     require(executable, "executable");
     require(count, "count");
-    *count = executable->executable.kernels(dims_of(dims, num_dims)).size();
+    *count = executable->executable.kernels(dims_of(executable, dims, num_dims)).size();
   });
 }
 
@@ -263,7 +268,7 @@ fuse_status fuse_kernel(fuse_executable *executable, size_t index, const int64_t
   return guarded([&] {
     require(executable, "executable");
     require(kernel, "kernel");
-    executable->reports = executable->executable.kernels(dims_of(dims, num_dims));
+    executable->reports = executable->executable.kernels(dims_of(executable, dims, num_dims));
     require_below(index, executable->reports.size(), "kernel");
     const fuse::KernelReport &r = executable->reports[index];
     *kernel = {r.name.c_str(), r.predicted_us, r.bound.c_str(), r.bytes,
@@ -277,7 +282,7 @@ fuse_status fuse_workspace_bytes(const fuse_executable *executable, const int64_
   return guarded([&] {
     require(executable, "executable");
     require(bytes, "bytes");
-    *bytes = executable->executable.workspace_bytes(dims_of(dims, num_dims));
+    *bytes = executable->executable.workspace_bytes(dims_of(executable, dims, num_dims));
   });
 }
 
@@ -286,7 +291,7 @@ fuse_status fuse_explain(fuse_executable *executable, const int64_t *dims, size_
   return guarded([&] {
     require(executable, "executable");
     require(text, "text");
-    executable->explained = executable->executable.explain(dims_of(dims, num_dims));
+    executable->explained = executable->executable.explain(dims_of(executable, dims, num_dims));
     *text = executable->explained.c_str();
   });
 }

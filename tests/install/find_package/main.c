@@ -54,6 +54,8 @@ static int bind_and_call(fuse_executable *executable) {
     return fail("workspace");
   fuse_launcher *launcher = NULL;
   if (fuse_bind(executable, NULL, 1, &launcher) != FUSE_INVALID_ARGUMENT) return fail("no dims");
+  if (fuse_bind(executable, dims, (size_t)-1, &launcher) != FUSE_INVALID_ARGUMENT)
+    return fail("more sizes than symbols");
   if (fuse_bind(executable, dims, 1, &launcher) != FUSE_OK) return fail("bind");
   float *memory = aligned_alloc(16, 2 * 24 * sizeof(float));
   for (int i = 0; i < 24; ++i) memory[i] = (float)i;
