@@ -117,8 +117,9 @@ class Tiler : MappingQueries {
     if (!outer.empty())
       layout.axes.push_back(axis(outer, {digit(DigitKind::Grid, extent(outer), tiles_of_plane())}));
     bool in_order = dim == m_.square.inner;
-    layout.axes.push_back(in_order ? std::move(down) : std::move(along));
-    layout.axes.push_back(in_order ? std::move(along) : std::move(down));
+    if (in_order) std::swap(down, along);
+    layout.axes.push_back(std::move(along));
+    layout.axes.push_back(std::move(down));
     return layout;
   }
 
