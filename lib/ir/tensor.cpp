@@ -22,8 +22,10 @@ Tensor::Tensor(DType type, std::vector<std::int64_t> extents, std::span<const do
     : Tensor(type, std::move(extents)) {
   for (std::int64_t i = 0; i < size(); ++i) {
     double value = values[static_cast<std::size_t>(i) % values.size()];
-    set_bits(i, is_float(type) ? encode_float(type, value)
-                               : wrap_int(type, std::uint64_t(static_cast<std::int64_t>(value))));
+    auto integer = [&] {
+      return value < 0 ? std::uint64_t(static_cast<std::int64_t>(value)) : std::uint64_t(value);
+    };
+    set_bits(i, is_float(type) ? encode_float(type, value) : wrap_int(type, integer()));
   }
 }
 

@@ -98,7 +98,10 @@ std::vector<Limit> SizeAssumptions::limits() const {
 }
 
 std::int64_t SizeAssumptions::expected(const Index &extent) const {
-  return evaluate_saturating(extent, [&](const Atom &a) { return options_.sizes.at(a.symbol); });
+  // Larger ones change no decision, and products of two are numbers.
+  constexpr std::int64_t kMost = INT64_C(1) << 31;
+  auto size = [&](const Atom &a) { return options_.sizes.at(a.symbol); };
+  return std::min(evaluate_saturating(extent, size), kMost);
 }
 
 std::int64_t SizeAssumptions::tier(const Index &extent) {
