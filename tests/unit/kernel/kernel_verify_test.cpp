@@ -1,5 +1,6 @@
 // The verifier: accepts a kernel of every shape, refuses one small kernel per invariant, by name.
 #include "ir/kernel.h"
+#include "unit/kernel/verify_error.h"
 
 #include <fuse/error.h>
 
@@ -9,16 +10,6 @@
 
 namespace fuse {
 namespace {
-
-std::string error_of(const Kernel &kernel) {
-  try {
-    verify(kernel);
-  } catch (const Error &e) {
-    EXPECT_EQ(e.code(), ErrorCode::Internal);
-    return e.what();
-  }
-  return "";
-}
 
 constexpr std::string_view kLayout = "i = grid B; r = reg 2 . thread 128 . vec 8";
 
