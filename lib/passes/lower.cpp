@@ -54,9 +54,9 @@ void name_packs(const Plan &before, Plan &after) {
 
 PlannedGraph plan_graph(const Graph &graph, const Target &target, const LowerOptions &options,
                         const PassListener &listener) {
-  bool is_fixed = !options.fixed.empty();
-  Graph strict =
-      canonicalize(is_fixed ? fix_sizes(graph, options.fixed) : graph.clone(), true, listener);
+  Graph strict = options.fixed.empty()
+                     ? canonicalize(graph, true, listener)
+                     : canonicalize(fix_sizes(graph, options.fixed), true, listener);
   Graph canonical = options.strict ? strict.clone() : loosen(strict, listener);
   Plan planned = plan(canonical, target, options);
   planned.unfused = unfused_totals(strict, target, options);
