@@ -22,6 +22,16 @@ constexpr std::int64_t kBeyond = 2 * 131072;
 
 }  // namespace
 
+Ranges ranges_of(const std::vector<Symbol> &symbols) {
+  Ranges ranges;
+  ranges.symbol_min = [&symbols](const std::string &name) -> std::int64_t {
+    for (const Symbol &s : symbols)
+      if (s.name == name) return s.bounds.min;
+    return 0;
+  };
+  return ranges;
+}
+
 Bindings divisors_of(const Bindings &sizes) {
   Bindings divisors;
   for (const auto &[name, size] : sizes) divisors[name] = std::gcd(size, kMaxDivisor);

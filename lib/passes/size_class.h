@@ -2,11 +2,15 @@
 #pragma once
 
 #include "ir/graph_data.h"
+#include "ir/index.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace fuse {
+
+/// Ranges in which symbols are at least what the graph declares.
+Ranges ranges_of(const std::vector<Symbol> &symbols);
 
 /// Powers of two, at most 16, that divide the sizes: what their class says of them.
 Bindings divisors_of(const Bindings &sizes);

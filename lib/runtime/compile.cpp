@@ -4,9 +4,9 @@
 #include "ir/env.h"
 #include "ir/format.h"
 #include "ir/graph_data.h"
-#include "ir/index.h"
 #include "ir/op.h"
 #include "ir/symbol_size.h"
+#include "passes/size_class.h"
 #include "runtime/executable_impl.h"
 #include "runtime/plan_cache.h"
 
@@ -54,12 +54,7 @@ void require_elements(const GraphData &g, NodeId id, Interface &interface) {
 
 /// Symbolic extents that sizes may make negative.
 void require_extents(const GraphData &g, NodeId id, Interface &interface) {
-  Ranges ranges;
-  ranges.symbol_min = [&g](const std::string &name) -> std::int64_t {
-    for (const Symbol &s : g.symbols)
-      if (s.name == name) return s.bounds.min;
-    return 0;
-  };
+  Ranges ranges = ranges_of(g.symbols);
   for (const Dim &extent : g.shape(id))
     if (!extent.is_static() && !is_nonnegative(extent, ranges))
       require_extent(extent, 0,

@@ -1,6 +1,8 @@
 // Grid axes that some store does not depend on, and divisors.
 #include "passes/schedule/empty_axes.h"
 
+#include "passes/size_class.h"
+
 #include <algorithm>
 
 namespace fuse {
@@ -14,13 +16,8 @@ bool has_grid(const Axis &axis) {
 
 class EmptyAxes {
  public:
-  EmptyAxes(const Kernel &kernel, const std::vector<Symbol> &symbols) : kernel_(kernel) {
-    ranges_.symbol_min = [&symbols](const std::string &name) -> std::int64_t {
-      for (const Symbol &s : symbols)
-        if (s.name == name) return s.bounds.min;
-      return 0;
-    };
-  }
+  EmptyAxes(const Kernel &kernel, const std::vector<Symbol> &symbols)
+      : kernel_(kernel), ranges_(ranges_of(symbols)) {}
 
   std::vector<Limit> limits() {
     for (const Layout &layout : kernel_.layouts)
