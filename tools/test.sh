@@ -16,6 +16,7 @@ case "${1:-}" in
   *) echo "usage: tools/test.sh [--quick | --long]" >&2 && exit 2 ;;
 esac
 [ "$mode" != long ] || export FUSE_TEST_LONG=1
+export FUSE_CACHE_DIR=  # no program that a test starts sees the code of an earlier run
 jobs=$(nproc)
 reports=()
 
