@@ -290,17 +290,22 @@ class Emitter {
   llvm::Value *shared_element(llvm::Value *region, llvm::Type *type, const Offset &offset);
 
   // emit_scan.cpp: scans.
-  struct ScanShape;
-  ScanShape scan_shape(std::uint32_t axis) const;
+  struct Scan;
   void emit_scan(const Stmt &stmt);
-  void scan_chunk(const Stmt &stmt, const ScanShape &shape, MonoidOps &monoid,
-                  const SlotSpace &rest, const Assignment &chunk, std::uint32_t axis,
-                  std::vector<State> &carries, std::vector<Values> &slots);
-  std::vector<State> scan_threads(const ScanShape &shape, MonoidOps &monoid,
-                                  const std::vector<State> &totals, std::vector<State> &carries);
-  void scan_warps(const ScanShape &shape, MonoidOps &monoid, std::vector<State> &sums,
-                  std::vector<State> &before);
+  Scan make_scan(const Stmt &stmt);
   SlotSpace slots_without(ValueId value, std::uint32_t axis) const;
+  void scan_slots(Scan &scan);
+  llvm::Value *scan_place(const Scan &scan);
+  llvm::Value *lane_at(const Scan &scan, llvm::Value *place);
+  State state_before(const Scan &scan, const State &state, std::int64_t distance);
+  State scan_lanes(Scan &scan, State state);
+  void scan_chunks(Scan &scan);
+  void scan_warps(Scan &scan);
+  StateArray store_totals(Scan &scan);
+  llvm::Value *scan_group(const Scan &scan);
+  State load_total(Scan &scan, StateArray &array, std::size_t slot, std::int64_t first);
+  void scan_entries(Scan &scan, StateArray &array, std::size_t slot);
+  void define_scan(Scan &scan);
 
   // emit_shared.cpp: shared memory and barriers.
   llvm::Value *allocate_shared(std::int64_t bytes, std::string_view purpose);

@@ -109,9 +109,25 @@ llvm::Value *MonoidOps::rescale(const State &state, llvm::Value *maximum) {
   return b_.CreateFMul(state[1], exp_difference(state[0], finite_or_zero(maximum)));
 }
 
+/// Only the sum of the smaller maximum is rescaled; of two that are equal, infinite ones too, none.
 State MonoidOps::combine_online(const State &left, const State &right) {
-  llvm::Value *maximum = emit(Op::Max, dtypes_[0], left[0], right[0]);
-  return {maximum, b_.CreateFAdd(rescale(left, maximum), rescale(right, maximum))};
+  DType t = dtypes_[0];
+  llvm::Value *maximum = emit(Op::Max, t, left[0], right[0]);
+  llvm::Value *left_first = b_.CreateFCmpOGE(left[0], right[0]);
+  llvm::Value *smaller = b_.CreateSelect(left_first, right[0], left[0]);
+  llvm::Value *first = b_.CreateSelect(left_first, left[1], right[1]);
+  llvm::Value *second = b_.CreateSelect(left_first, right[1], left[1]);
+  llvm::Value *factor = b_.CreateSelect(b_.CreateFCmpOEQ(left[0], right[0]), ops_.constant(t, 1),
+                                        exp_difference(smaller, maximum));
+  return {maximum, b_.CreateFAdd(first, b_.CreateFMul(second, factor))};
+}
+
+State MonoidOps::lift(const Element &element) {
+  State none = identity(), state;
+  for (std::size_t i = 0; i < none.size(); ++i) state.push_back(masked(element, i, none[i]));
+  if (monoid_ == Monoid::Online)
+    state[1] = b_.CreateSelect(b_.CreateFCmpOEQ(state[0], none[0]), none[1], state[1]);
+  return state;
 }
 
 State MonoidOps::tree(std::span<const State> states) {

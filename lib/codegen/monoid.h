@@ -34,6 +34,8 @@ class MonoidOps {
 
   State identity();
   State combine(const State &left, const State &right);
+  /// The state of one element; of Welford there is none.
+  State lift(const Element &element);
   /// Folds the states as a balanced pairwise tree; more than kFoldGroup in groups of as many first.
   State tree(std::span<const State> states);
   /// Folds elements into one state, after `before` if it is not empty. Of `online` also gives the

@@ -106,10 +106,10 @@ enum class StmtKind : std::uint8_t {
   Load,       // %r = load %buffer[expr] (if %p) (fill literal)      0 where %p is false
   Store,      // store %buffer[expr] = %a (if %p)
   Reduce,     // %r, .. = reduce monoid(%a, ..) over dims (terms) (approx)
-  Scan,       // %r = scan monoid(%a) over dim (exclusive)
+  Scan,       // %r, .. = scan monoid(%a, ..) over dim (exclusive) (reverse)
   Move,       // %r = move %a to Layout via shared[expr]
   Keep,       // %r = keep reg|shared %a             hides how %a was made from the compiler
-  For,        // for name { .. }                     binds the loop digit of that name
+  For,        // for name (reverse) { .. }           binds the loop digit of that name
   In,         // in Layout { .. }                    statements stand in this layout
   LastBlock,  // last_block %counter[expr] of n { .. }  run by the last of n blocks to arrive
 };
@@ -126,6 +126,7 @@ struct Stmt {
   Cache cache = Cache::Default;               // Load, Store
   Residence residence = Residence::Register;  // Keep
   bool exclusive = false;                     // Scan
+  bool reverse = false;    // Scan: from the last position; For: from the last iteration
   bool terms = false;      // Reduce online: a third result, the terms w * exp(x - max) of the sum
   bool partition = false;  // For: iterations that are valid as a whole run without tests
   int pipe = 0;            // For: iterations whose bulk loads are under way at once; 0: none

@@ -1,5 +1,6 @@
 // How much code a kernel is.
 #include "ir/kernel.h"
+#include "ir/scan_threads.h"
 
 #include <bit>
 
@@ -50,9 +51,31 @@ std::int64_t steps_of(const Layout &layout, const Stmt &reduction) {
   return std::bit_width(static_cast<std::uint64_t>(threads)) + threads / 32 + ranks;
 }
 
+/// Steps of a scan for one slot beside its axis: lanes of each chunk, and of the totals of warps.
+std::int64_t scan_steps_of(const Layout &layout, const Stmt &scan) {
+  const Axis &axis = layout.axes[axes_of(layout, scan.axes)[0]];
+  std::optional<ScanThreads> along = scan_threads_of(axis);
+  if (!along) return 0;
+  std::int64_t chunks = scan_chunks_of(axis), entries = chunks * along->warps();
+  std::int64_t rows = along->warps() > 1 ? (entries + along->lanes - 1) / along->lanes : 0;
+  std::int64_t steps = std::bit_width(static_cast<std::uint64_t>(along->lanes)) + 1;
+  return (chunks + rows) * steps + chunks * (rows > 0 ? along->warps() / along->lanes + 3 : 2);
+}
+
+/// Slots beside the axis of a scan.
+std::int64_t slots_beside(const Kernel &kernel, const Stmt &scan, const Layout &layout) {
+  std::vector<std::uint32_t> axes = axes_of(layout, dependence(kernel, scan));
+  std::erase(axes, axes_of(layout, scan.axes)[0]);
+  return num_slots(layout, axes);
+}
+
 /// Statements that the emitter writes down beside one for every slot.
 std::int64_t extra_of(const Kernel &kernel, const Stmt &s, LayoutId layout) {
   if (s.kind == StmtKind::Move) return slots(kernel, s.layout, kernel.values[s.operands[0]].dims);
+  if (s.kind == StmtKind::Scan)
+    return slots(kernel, layout, dependence(kernel, s)) +
+           slots_beside(kernel, s, kernel.layouts[layout]) *
+               scan_steps_of(kernel.layouts[layout], s);
   if (s.kind != StmtKind::Reduce) return 0;
   return slots(kernel, layout, dependence(kernel, s)) * steps_of(kernel.layouts[layout], s);
 }

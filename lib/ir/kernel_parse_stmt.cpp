@@ -197,6 +197,7 @@ std::vector<DType> KernelParser::parse_fold(Stmt &s, StmtKind kind) {
   lexer_.expect("over");
   s.axes = parse_dim_list();
   s.exclusive = kind == StmtKind::Scan && lexer_.accept("exclusive");
+  s.reverse = kind == StmtKind::Scan && lexer_.accept("reverse");
   s.terms = kind == StmtKind::Reduce && s.monoid == Monoid::Online && lexer_.accept("terms");
   s.approximate = kind == StmtKind::Reduce && lexer_.accept("approx");
   std::vector<DType> dtypes(static_cast<std::size_t>(num_results(s.monoid)), operand_dtype(s));
@@ -213,6 +214,7 @@ Stmt KernelParser::parse_effect(int depth) {
   if (word.name == "for") {
     s.kind = StmtKind::For;
     s.loop = lexer_.expect(Token::Kind::Identifier, "the loop's name").name;
+    s.reverse = lexer_.accept("reverse");
     s.partition = lexer_.accept("partition");
     if (lexer_.accept("pipe")) s.pipe = static_cast<int>(lexer_.expect_integer("depth", kMaxPipe));
   } else if (word.name == "in") {

@@ -187,7 +187,8 @@ class Printer {
   }
 
   void print_for(const Stmt &s) {
-    append(out_, "for {}{}", s.loop, s.partition ? " partition" : "");
+    append(out_, "for {}{}{}", s.loop, s.reverse ? " reverse" : "",
+           s.partition ? " partition" : "");
     if (s.pipe > 0) append(out_, " pipe {}", s.pipe);
   }
 
@@ -208,8 +209,8 @@ class Printer {
                dims(s.axes), s.terms ? " terms" : "", s.approximate ? " approx" : "");
         break;
       case StmtKind::Scan:
-        append(out_, "scan {}({}) over {}{}", fuse::to_string(s.monoid), values(s.operands),
-               dims(s.axes), s.exclusive ? " exclusive" : "");
+        append(out_, "scan {}({}) over {}{}{}", fuse::to_string(s.monoid), values(s.operands),
+               dims(s.axes), s.exclusive ? " exclusive" : "", s.reverse ? " reverse" : "");
         break;
       case StmtKind::Move:
         append(out_, "move.{}.{} {} to {} via shared[{}]", s.vector, s.read_vector,

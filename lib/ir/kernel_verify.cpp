@@ -25,7 +25,8 @@
 //  19  guards are bool; inputs and scalars are not stored; a buffer that is both loaded and stored
 //      is coherent; loads with a guard, in bulk or of scalars have no fill
 //  20  reduced dims are whole axes, available, and the operands depend on each
-//  21  a scanned axis has digits loop . thread . reg . vec only, at most one of each but reg
+//  21  a scanned axis has digits loop . reg . thread . reg . vec only, its thread digits adjoin,
+//      and its loops run in the direction of the scan
 //  22  a move keeps the dims of its operand: both layouts have them, available; its shared offset
 //      uses no values, has bounds, is not negative, and keeps its vectors together at their
 //      boundary
@@ -135,6 +136,7 @@ class Verifier {
       case StmtKind::Scan:
         verify_fold(s);
         verify_scan_axis(k_, layout(), s, place());
+        verify_direction(s);
         break;
       case StmtKind::Move: verify_move(s); break;
       case StmtKind::Keep:
@@ -199,8 +201,9 @@ class Verifier {
             "%{} is noted in another layout", value.name);
       defined_[v] = true;
       is_literal_[v] = s.kind == StmtKind::Constant;
-      if (std::size_t level = level_of(s); level < pending_.size())
-        pending_[level].push_back(v);
+      bool is_pending = s.kind == StmtKind::Reduce && level_of(s) < pending_.size();
+      if (is_pending)
+        pending_[level_of(s)].push_back(v);
       else
         make_visible(v);
     }
@@ -211,11 +214,10 @@ class Verifier {
     if (!scopes_.empty()) scopes_.back().push_back(v);
   }
 
-  /// Nesting level of the outermost `for` after which the results are complete; loops_.size() if
-  /// they are complete at once.
+  /// Nesting level of the outermost `for` that binds a digit of the folded axes, after which the
+  /// results of a reduction are complete; loops_.size() if there is none.
   std::size_t level_of(const Stmt &s) const {
     std::size_t level = loops_.size();
-    if (s.kind != StmtKind::Reduce) return level;
     for (std::uint32_t a : axes_of(layout(), s.axes))
       for (const Digit &d : layout().axes[a].digits)
         if (d.kind == DigitKind::Loop)
@@ -296,6 +298,20 @@ class Verifier {
               "a reduction over a cluster in last_block waits for blocks that do not come");
   }
 
+  /// Iterations come in the order of the scan.
+  void verify_direction(const Stmt &s) const {
+    auto outer = loops_.begin();
+    for (const Digit &d : layout().axes[axes_of(layout(), s.axes)[0]].digits) {
+      if (d.kind != DigitKind::Loop) continue;
+      auto loop = std::find(loops_.begin(), loops_.end(), d.name);
+      check(loop >= outer, "loop {} is bound outside a loop that is outside it on the axis",
+            d.name);
+      check(is_reverse_[static_cast<std::size_t>(loop - loops_.begin())] == s.reverse,
+            "loop {} runs against the direction of the scan", d.name);
+      outer = loop;
+    }
+  }
+
   void verify_move(const Stmt &s) const {
     check_counts(s, 1, 1);
     check(dtype_of(s.results[0]) == dtype_of(s.operands[0]), "its dtype is not the operand's");
@@ -336,7 +352,9 @@ class Verifier {
     check(s.pipe == 0 || (s.pipe >= 2 && s.pipe <= kMaxPipe && !s.partition && !in_pipe_),
           "a pipe has 2 to {} stages, in a loop that is not partitioned nor in another pipe",
           kMaxPipe);
+    check(s.pipe == 0 || !s.reverse, "a pipe runs from the first iteration");
     loops_.push_back(s.loop);
+    is_reverse_.push_back(s.reverse);
     pending_.emplace_back();
     in_pipe_ = s.pipe > 0;
     verify_scope(s.body);
@@ -347,6 +365,7 @@ class Verifier {
     std::vector<ValueId> complete = std::move(pending_.back());
     pending_.pop_back();
     loops_.pop_back();
+    is_reverse_.pop_back();
     for (ValueId v : complete) make_visible(v);
   }
 
@@ -375,6 +394,7 @@ class Verifier {
   LayoutId layout_ = kNone;
   bool in_last_block_ = false;
   std::vector<std::string> loops_;             // bound, outermost first
+  std::vector<bool> is_reverse_;               // likewise
   bool in_pipe_ = false;                       // directly in a loop with a pipe
   std::vector<std::vector<ValueId>> pending_;  // per loop: results complete after it
   std::vector<std::vector<ValueId>> scopes_;   // values that end with each open scope

@@ -1,5 +1,6 @@
 // Invariants 21, 25 and 26: scanned axes; what partitioned loops and pipes may hold.
 #include "ir/kernel_verify.h"
+#include "ir/scan_threads.h"
 
 #include <algorithm>
 
@@ -9,19 +10,10 @@ void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &st
                       const std::string &place) {
   std::vector<std::uint32_t> axes = axes_of(layout, stmt.axes);
   require(axes.size() == 1, kernel, place, "it scans more than one axis");
-  require(num_operands(stmt.monoid) == 1 && num_results(stmt.monoid) == 1, kernel, place,
-          "{} has no scan", fuse::to_string(stmt.monoid));
-  auto rank = [](DigitKind kind) {
-    return kind == DigitKind::Loop ? 0 : kind == DigitKind::Thread ? 1 : 2;
-  };
-  int last = -1;
-  for (const Digit &d : layout.axes[axes[0]].digits) {
-    bool in_block =
-        (d.kind != DigitKind::Grid && d.kind != DigitKind::Cta) || d.extent.is_constant(1);
-    require(in_block && (rank(d.kind) > last || rank(d.kind) == 2), kernel, place,
-            "a scanned axis has digits loop . thread . reg . vec");
-    last = in_block && d.extent.is_constant(1) ? last : rank(d.kind);
-  }
+  bool has_scan = stmt.monoid == Monoid::Online || num_results(stmt.monoid) == 1;
+  require(has_scan, kernel, place, "{} has no scan", fuse::to_string(stmt.monoid));
+  require(scan_threads_of(layout.axes[axes[0]]).has_value(), kernel, place,
+          "a scanned axis has digits loop . reg . thread . reg . vec");
 }
 
 void verify_bulk_load(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,

@@ -1,4 +1,4 @@
-// The order of every reduction and scan (docs/kernel.md, "Order").
+// The order of every reduction (docs/kernel.md, "Order").
 //
 // Trees recurse over their halves: depth log2 of a thread's slots, at most 12.
 #include "ir/interpret/fold.h"
@@ -187,49 +187,6 @@ void fold_threads(const MonoidFold &fold, std::vector<FoldPart> parts,
 void fold_blocks(const MonoidFold &fold, const std::vector<FoldPart> &parts,
                  std::span<MonoidState> states) {
   fold_groups(fold, parts, states);
-}
-
-namespace {
-
-/// Inclusive scan over lanes (Kogge-Stone): the lane d digits below comes first.
-void scan_lanes(const MonoidFold &fold, const FoldPart &lanes, std::span<MonoidState> states) {
-  for (std::int64_t d = 1; d < lanes.extent; d *= 2) {
-    std::vector<MonoidState> before(states.begin(), states.end());
-    for (std::size_t t = 0; t < states.size(); ++t) {
-      std::int64_t digit = static_cast<std::int64_t>(t) / lanes.stride % lanes.extent;
-      if (digit >= d)
-        states[t] = fold.combine(before[t - static_cast<std::size_t>(d * lanes.stride)], states[t]);
-    }
-  }
-}
-
-}  // namespace
-
-void scan_threads(const MonoidFold &fold, std::vector<FoldPart> parts,
-                  std::span<MonoidState> states, std::span<MonoidState> carries) {
-  FoldPart digit = parts.empty() ? FoldPart{1, 1} : parts[0];
-  FoldPart lanes = {std::min(digit.stride, kWarp),
-                    std::min(digit.extent, std::max<std::int64_t>(kWarp / digit.stride, 1))};
-  FoldPart warps = {lanes.stride * lanes.extent, digit.extent / lanes.extent};
-  if (digit.stride >= kWarp) lanes.extent = 1, warps = {digit.stride, digit.extent};
-  scan_lanes(fold, lanes, states);
-  std::vector<MonoidState> inclusive(states.begin(), states.end());
-  for (std::size_t t = 0; t < states.size(); ++t) {
-    auto thread = static_cast<std::int64_t>(t);
-    std::int64_t lane = lanes.extent > 1 ? thread / lanes.stride % lanes.extent : 0;
-    std::int64_t warp = thread / warps.stride % warps.extent;
-    std::int64_t last_lane = thread + (lanes.extent - 1 - lane) * lanes.stride;
-    MonoidState prefix = fold.identity(), total = fold.identity();
-    for (std::int64_t w = 0; w < warps.extent; ++w) {
-      if (w == warp) prefix = total;
-      total = fold.combine(
-          total, inclusive[static_cast<std::size_t>(last_lane + (w - warp) * warps.stride)]);
-    }
-    MonoidState own =
-        lane > 0 ? inclusive[t - static_cast<std::size_t>(lanes.stride)] : fold.identity();
-    states[t] = fold.combine(carries[t], fold.combine(prefix, own));
-    carries[t] = fold.combine(carries[t], total);
-  }
 }
 
 }  // namespace fuse

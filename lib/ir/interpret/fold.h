@@ -54,9 +54,4 @@ void fold_threads(const MonoidFold &fold, std::vector<FoldPart> parts,
 void fold_blocks(const MonoidFold &fold, const std::vector<FoldPart> &parts,
                  std::span<MonoidState> states);
 
-/// Scans the threads' totals over their digit: state[t] becomes the combination of the totals of
-/// the threads before t in its group, starting with its carry, which moves on to the total.
-void scan_threads(const MonoidFold &fold, std::vector<FoldPart> parts,
-                  std::span<MonoidState> states, std::span<MonoidState> carries);
-
 }  // namespace fuse

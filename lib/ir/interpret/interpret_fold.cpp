@@ -1,4 +1,4 @@
-// Reductions and scans of the interpreter: gathers a thread's slots and leaves the order to fold.h.
+// Reductions of the interpreter: gathers a thread's slots and leaves the order to fold.h.
 #include "ir/format.h"
 #include "ir/interpret/interpreter.h"
 
@@ -18,17 +18,17 @@ std::vector<FoldPart> parts_of(const Layout &layout, const std::vector<std::uint
   return parts;
 }
 
-/// The outermost bound loop with a digit on the axes; "" if there is none.
-std::string accumulating_loop(const Layout &layout, const std::vector<std::uint32_t> &axes,
-                              const std::vector<std::string> &loops) {
-  for (const std::string &loop : loops)
+}  // namespace
+
+/// The outermost bound loop with a digit on the axes of the layout; "" if there is none.
+std::string Interpreter::accumulating_loop(const Layout &layout,
+                                           const std::vector<std::uint32_t> &axes) const {
+  for (const std::string &loop : loop_order_)
     for (std::uint32_t a : axes)
       for (const Digit &d : layout.axes[a].digits)
         if (d.kind == DigitKind::Loop && d.name == loop) return loop;
   return "";
 }
-
-}  // namespace
 
 std::vector<FoldElement> Interpreter::elements_at(const Stmt &s, const ThreadId &id,
                                                   const SlotRange &reduced,
@@ -59,7 +59,7 @@ void Interpreter::start_accumulators(const std::vector<Stmt> &body) {
     start_accumulators(s.body);
     if (s.kind != StmtKind::Reduce) continue;
     const Layout &layout = kernel_.layouts[kernel_.values[s.results[0]].layout];
-    std::string loop = accumulating_loop(layout, axes_of(layout, s.axes), loop_order_);
+    std::string loop = accumulating_loop(layout, axes_of(layout, s.axes));
     if (loop != loop_order_.back()) continue;
     MonoidFold fold{s.monoid, kernel_.values[s.results[0]].dtype};
     accumulators_[&s].assign(num_states(s), fold.identity());
@@ -71,7 +71,7 @@ void Interpreter::finish_accumulators(const std::vector<Stmt> &body) {
     finish_accumulators(s.body);
     if (s.kind != StmtKind::Reduce) continue;
     const Layout &layout = kernel_.layouts[kernel_.values[s.results[0]].layout];
-    std::string loop = accumulating_loop(layout, axes_of(layout, s.axes), loop_order_);
+    std::string loop = accumulating_loop(layout, axes_of(layout, s.axes));
     if (loop != loop_order_.back()) continue;
     finish_reduce(s, accumulators_[&s]);
     accumulators_.erase(&s);
@@ -152,53 +152,6 @@ void Interpreter::finish_reduce(const Stmt &s, std::vector<MonoidState> &states)
     for (std::size_t t = 0; t < column.size(); ++t)
       for (std::size_t r = 0; r < static_cast<std::size_t>(num_results(s.monoid)); ++r)
         values_[s.results[r]][t * num_slots + n] = column[t][r];
-  }
-}
-
-void Interpreter::run_scan(const Stmt &s) {
-  MonoidFold fold{s.monoid, kernel_.values[s.results[0]].dtype};
-  std::vector<std::uint32_t> scanned = axes_of(layout(), s.axes);
-  SlotRange along(layout(), scanned);
-  const SlotRange &results = slots_of(s.results[0]);
-  std::vector<std::uint32_t> others;
-  for (std::uint32_t a : results.axes())
-    if (a != scanned[0]) others.push_back(a);
-  SlotRange across(layout(), others);
-  auto num_threads = static_cast<std::size_t>(kernel_.threads);
-  std::vector<MonoidState> &carries = carries_[&s];
-  carries.resize(static_cast<std::size_t>(kernel_.cluster) * num_threads *
-                     static_cast<std::size_t>(across.size()),
-                 fold.identity());
-  allocate(s.results[0]);
-  std::vector<std::int64_t> slots(layout().axes.size());
-  for (std::int64_t n = 0; n < across.size(); ++n) {
-    std::vector<std::vector<MonoidState>> prefixes(local_thread({0, kernel_.cluster, 0}));
-    std::vector<MonoidState> totals(prefixes.size(), fold.identity());
-    for_each_thread([&](const ThreadId &id) {
-      across.decode(n, slots);
-      MonoidState &running = totals[local_thread(id)];
-      for (const FoldElement &e : elements_at(s, id, along, slots)) {
-        if (s.exclusive) prefixes[local_thread(id)].push_back(running);
-        if (e.valid) running = fold.combine(running, lift(s.monoid, fold.type, e.operands));
-        if (!s.exclusive) prefixes[local_thread(id)].push_back(running);
-      }
-    });
-    std::span<MonoidState> carry =
-        std::span(carries).subspan(static_cast<std::size_t>(n) * totals.size(), totals.size());
-    for (std::size_t c = 0; c < static_cast<std::size_t>(kernel_.cluster); ++c)
-      scan_threads(fold, parts_of(layout(), scanned, DigitKind::Thread),
-                   std::span(totals).subspan(c * num_threads, num_threads),
-                   carry.subspan(c * num_threads, num_threads));
-    for_each_thread([&](const ThreadId &id) {
-      std::vector<std::int64_t> inner(slots.size());
-      across.decode(n, slots);
-      for (std::int64_t i = 0; i < along.size(); ++i) {
-        along.decode(i, inner);
-        slots[scanned[0]] = inner[scanned[0]];
-        const MonoidState &local = prefixes[local_thread(id)][static_cast<std::size_t>(i)];
-        slot(s.results[0], id, slots) = fold.combine(totals[local_thread(id)], local)[0];
-      }
-    });
   }
 }
 

@@ -165,14 +165,14 @@ void Interpreter::run_for(const Stmt &s) {
   std::int64_t count = machine_.evaluate_symbolic(loop_digit(layout(), s.loop)->extent);
   loop_order_.push_back(s.loop);
   start_accumulators(s.body);
+  start_carries(s.body);
   for (std::int64_t n = 0; n < count; ++n) {
-    loops_[s.loop] = n;
+    loops_[s.loop] = s.reverse ? count - 1 - n : n;
     run_body(s.body);
   }
   loops_.erase(s.loop);
   finish_accumulators(s.body);
   loop_order_.pop_back();
-  if (loop_order_.empty()) carries_.clear();
 }
 
 void Interpreter::run_last_block(const Stmt &s) {

@@ -70,9 +70,20 @@ class Interpreter {
   void scale_terms(const Stmt &s, const std::vector<MonoidState> &own);
   void fold_slots(const Stmt &s, std::vector<MonoidState> &states, bool accumulate);
   void finish_reduce(const Stmt &s, std::vector<MonoidState> &states);
-  void run_scan(const Stmt &s);
+  std::string accumulating_loop(const Layout &layout, const std::vector<std::uint32_t> &axes) const;
   std::vector<FoldElement> elements_at(const Stmt &s, const ThreadId &id, const SlotRange &reduced,
                                        std::vector<std::int64_t> &slots);
+
+  // interpret_scan.cpp
+  /// The states of a scan for one slot of the axes beside it: by chunk, then by thread.
+  struct ScanStates {
+    std::vector<std::vector<MonoidState>> totals;
+    std::vector<std::vector<std::vector<MonoidState>>> within;  // then by slot of the chunk
+  };
+  void start_carries(const std::vector<Stmt> &body);
+  void run_scan(const Stmt &s);
+  ScanStates scan_slots(const Stmt &s, std::vector<std::int64_t> slots);
+  void write_scanned(const Stmt &s, const ScanStates &states, std::vector<std::int64_t> slots);
 
   // Common.
   template <class F>

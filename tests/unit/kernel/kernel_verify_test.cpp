@@ -237,10 +237,29 @@ TEST(KernelVerify, Folds) {  // 20, 21
             "kernel k: reduce %g: a folded dim is not in the layout, or its loop is not bound");
   EXPECT_EQ(error_in("%o = load %z[i]\n%g = reduce sum(%o) over r"),
             "kernel k: reduce %g: no operand depends on r");
-  EXPECT_EQ(error_in(kLoad + "%g = scan sum(%f) over r"),
-            "kernel k: scan %g: a scanned axis has digits loop . thread . reg . vec");
-  EXPECT_EQ(error_in(kLoad + "%g = scan sum(%f) over i"),
-            "kernel k: scan %g: a scanned axis has digits loop . thread . reg . vec");
+  EXPECT_EQ(error_in(kLoad + "%g = scan sum(%f) over r"), "");
+  std::string order =
+      "kernel k: scan %g: a scanned axis has digits loop . reg . thread . reg . vec";
+  EXPECT_EQ(error_in(kLoad + "%g = scan sum(%f) over i"), order);
+  EXPECT_EQ(error_in(kLoad + "%g = scan sum(%f) over r",
+                     "i = grid B; r = thread 4@32 . reg 2 . thread 32 . vec 8"),
+            order);
+  EXPECT_EQ(error_in(kLoad + "%g = scan sum(%f) over r",
+                     "i = grid B; r = reg 2 . thread 32 . thread 4@32 . vec 8"),
+            order);
+  EXPECT_EQ(error_in(kLoad + "%g, %h, %n = scan welford(%f) over r"),
+            "kernel k: scan %g %h %n: welford has no scan");
+  std::string load = "%v = load %x[i*2048 + r]\n%f = cast %v : f32\n";
+  std::string looped = "i = grid B; r = loop:k 64 . thread 32 . vec 1";
+  EXPECT_EQ(error_in("for k reverse {\n" + load + "%g = scan sum(%f) over r\n}", looped),
+            "kernel k: scan %g: loop k runs against the direction of the scan");
+  EXPECT_EQ(error_in("for k reverse {\n" + load + "%g = scan sum(%f) over r reverse\n}", looped),
+            "");
+  EXPECT_EQ(error_in("for j {\nfor k {\n" + load + "%g = scan sum(%f) over r\n}\n}",
+                     "i = grid B; r = loop:k 64 . loop:j 2 . thread 32 . vec 1"),
+            "kernel k: scan %g: loop j is bound outside a loop that is outside it on the axis");
+  EXPECT_EQ(error_in("for k reverse pipe 2 {\n}", looped),
+            "kernel k: for: a pipe runs from the first iteration");
 }
 
 TEST(KernelVerify, Moves) {  // 22
