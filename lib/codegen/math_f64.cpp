@@ -126,6 +126,11 @@ Num math_f64(Op op, const std::vector<Num> &x) {
     case Op::All:
     case Op::ArgMax:
     case Op::ArgMin:
+    case Op::CumSum:
+    case Op::CumProd:
+    case Op::CumMax:
+    case Op::CumMin:
+    case Op::LogCumSumExp:
     case Op::Extern:
     case Op::ExternResult: break;
   }

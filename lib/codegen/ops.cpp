@@ -343,6 +343,11 @@ llvm::Value *Ops::emit_float(Op op, DType dtype, const Values &x) {
     case Op::All:
     case Op::ArgMax:
     case Op::ArgMin:
+    case Op::CumSum:
+    case Op::CumProd:
+    case Op::CumMax:
+    case Op::CumMin:
+    case Op::LogCumSumExp:
     case Op::Extern:
     case Op::ExternResult: break;
   }

@@ -159,6 +159,11 @@ llvm::Value *Ops::emit_int(Op op, DType dtype, const Values &x) {
     case Op::All:
     case Op::ArgMax:
     case Op::ArgMin:
+    case Op::CumSum:
+    case Op::CumProd:
+    case Op::CumMax:
+    case Op::CumMin:
+    case Op::LogCumSumExp:
     case Op::Extern:
     case Op::ExternResult: break;
   }

@@ -45,6 +45,9 @@ NodeId build_gather(GraphData &graph, NodeId x, NodeId index, int axis, SourceLo
 NodeId build_reduce(GraphData &graph, Op op, NodeId x, std::vector<int> axes, bool keep,
                     SourceLocation where = {});
 
+/// CumSum .. LogCumSumExp along one axis.
+NodeId build_scan(GraphData &graph, Op op, NodeId x, ScanAttr attr, SourceLocation where = {});
+
 /// One node per result: the Extern itself, then ExternResults.
 std::vector<NodeId> build_extern(GraphData &graph, std::string_view name,
                                  std::span<const NodeId> operands, std::vector<DType> dtypes,

@@ -85,7 +85,16 @@ NodeId build_view_text(Arguments &a, Op op) {
 NodeId build_reduce_text(Arguments &a, Op op) {
   a.expect_operands(1);
   std::vector<int> axes = a.axes("axes");
-  return build_reduce(a.graph(), op, a.node(0), axes, a.keep(), a.where());
+  return build_reduce(a.graph(), op, a.node(0), axes, a.word("keep"), a.where());
+}
+
+NodeId build_scan_text(Arguments &a, Op op) {
+  a.expect_operands(1);
+  ScanAttr attr;
+  attr.axis = a.axis("axis");
+  attr.exclusive = a.word("exclusive");
+  attr.reverse = a.word("reverse");
+  return build_scan(a.graph(), op, a.node(0), attr, a.where());
 }
 
 NodeId build_convert_text(Arguments &a, Op op) {
@@ -123,6 +132,7 @@ Nodes build_statement(Arguments &a) {
     case OpKind::Convert: return {build_convert_text(a, *op)};
     case OpKind::View: return {build_view_text(a, *op)};
     case OpKind::Reduce: return {build_reduce_text(a, *op)};
+    case OpKind::Scan: return {build_scan_text(a, *op)};
     case OpKind::Extern: return build_extern_text(a);
   }
   return {};

@@ -235,4 +235,13 @@ NodeId build_reduce(GraphData &g, Op op, NodeId x, std::vector<int> axes, bool k
   return g.add(op, is_arg ? DType::I64 : g.dtype(x), shape, {{x}}, AxesAttr{axes, keep});
 }
 
+NodeId build_scan(GraphData &g, Op op, NodeId x, ScanAttr attr, SourceLocation where) {
+  const OpInfo &op_info = info(op);
+  attr.axis = axis_of(g, op_info.text, x, attr.axis, where);
+  if (!accepts(op_info.types, g.dtype(x)))
+    fail_at(where, ErrorCode::DType, "{}: takes {}, not {}", op_info.text, describe(op_info.types),
+            to_string(g.dtype(x)));
+  return g.add(op, g.dtype(x), g.shape(x), {{x}}, attr);
+}
+
 }  // namespace fuse

@@ -27,7 +27,8 @@ enum class DimRole : std::uint8_t {
   Column,  // beside rows: folded by reductions whose results nobody reads along rows or columns
 };
 
-/// The operand of a reduction: its element, one index per axis, and the dims folded, ascending.
+/// The operand of a reduction or scan: its element, one index per axis, and the dims folded,
+/// ascending, or those of the scanned axis, outermost first.
 struct Fold {
   std::vector<Index> operand;
   std::vector<DimId> dims;
@@ -36,8 +37,9 @@ struct Fold {
 struct Domain {
   std::vector<KernelDim> dims;
   std::vector<DimRole> roles;               // by dim
-  std::map<NodeId, std::vector<Index>> at;  // element of each stored value and reduction
+  std::map<NodeId, std::vector<Index>> at;  // element of each stored value, reduction and scan
   std::map<NodeId, Fold> folds;             // by reduction
+  std::map<NodeId, Fold> scans;             // by scan; all have the same dims
 
   /// Ranges of the dims, for simplification.
   Ranges ranges() const;

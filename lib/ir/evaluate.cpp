@@ -142,6 +142,9 @@ void Evaluator::evaluate_node(NodeId id) {
       values_[id] = evaluate_reduce(node.op, *x[0], graph_.attr<AxesAttr>(id).axes,
                                     std::move(shape), options_.extra_depth);
       break;
+    case OpKind::Scan:
+      values_[id] = evaluate_scan(node.op, *x[0], graph_.attr<ScanAttr>(id));
+      break;
     case OpKind::Extern:
       if (node.op == Op::Extern) run_extern(id);
       break;

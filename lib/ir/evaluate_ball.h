@@ -113,5 +113,20 @@ Expected evaluate_view(const GraphData &graph, NodeId id, std::vector<std::int64
                        std::span<const Expected *const> operands, const Bindings &symbols);
 Expected evaluate_reduce(Op op, const Expected &x, const std::vector<int> &axes,
                          std::vector<std::int64_t> shape, int extra_depth);
+Expected evaluate_scan(Op op, const Expected &x, const ScanAttr &attr);
+
+/// Of what reductions and scans accumulate, f32 for narrow floats: one unit of error, the largest
+/// number, and the rounding to a 16-bit dtype at the end.
+inline double accumulation_unit(DType dtype) { return dtype == DType::F64 ? 0x1p-53 : 0x1p-24; }
+inline double largest_partial(DType dtype) {
+  return largest_finite(dtype == DType::F64 ? DType::F64 : DType::F32);
+}
+template <class R>
+Ball<R> finish(const Precision &p, Ball<R> y) {
+  if (!p.is_16_bit() || !std::isfinite(y.v)) return settle(p, y);
+  if (y.e == 0) return {R(round_float(p.dtype, double(y.v))), 0};
+  y.e += rounding_error(p, std::fabs(double(y.v)) + y.e);
+  return settle(p, y);
+}
 
 }  // namespace fuse

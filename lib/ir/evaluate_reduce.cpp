@@ -56,22 +56,6 @@ void for_each(const Folding &f, Body body) {
   }
 }
 
-/// One unit of error of accumulations: f32 for narrow floats.
-double accumulation_unit(DType dtype) { return dtype == DType::F64 ? 0x1p-53 : 0x1p-24; }
-
-double largest_partial(DType dtype) {
-  return largest_finite(dtype == DType::F64 ? DType::F64 : DType::F32);
-}
-
-/// Rounds the folded value to a 16-bit dtype, where there is one rounding more.
-template <class R>
-Ball<R> finish(const Precision &p, Ball<R> y) {
-  if (!p.is_16_bit() || !std::isfinite(y.v)) return settle(p, y);
-  if (y.e == 0) return {R(round_float(p.dtype, double(y.v))), 0};
-  y.e += rounding_error(p, std::fabs(double(y.v)) + y.e);
-  return settle(p, y);
-}
-
 template <class R>
 void reduce_sum(Expected &out, const Expected &x, const Folding &f, int extra_depth) {
   std::size_t n = out.stored();

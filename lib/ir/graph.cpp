@@ -79,6 +79,12 @@ Value reduce(Op op, const Operand &x, std::vector<int> axes, bool keep) {
   return wrap(s.graph, build_reduce(s.graph, op, s.node, std::move(axes), keep, s.where), s.where);
 }
 
+Value scan(Op op, const Operand &x, int axis, ScanOptions options) {
+  Source s = source(x, info(op).text);
+  ScanAttr attr{axis, options.exclusive, options.reverse};
+  return wrap(s.graph, build_scan(s.graph, op, s.node, attr, s.where), s.where);
+}
+
 }  // namespace
 
 DType Value::dtype() const { return graph_of(*this, {}, "dtype", "this").dtype(index_); }
@@ -322,5 +328,21 @@ Value all(Operand x, const std::vector<int> &axes, bool keep) {
 }
 Value argmax(Operand x, int axis, bool keep) { return reduce(Op::ArgMax, x, {axis}, keep); }
 Value argmin(Operand x, int axis, bool keep) { return reduce(Op::ArgMin, x, {axis}, keep); }
+
+Value cumsum(Operand x, int axis, ScanOptions options) {
+  return scan(Op::CumSum, x, axis, options);
+}
+Value cumprod(Operand x, int axis, ScanOptions options) {
+  return scan(Op::CumProd, x, axis, options);
+}
+Value cummax(Operand x, int axis, ScanOptions options) {
+  return scan(Op::CumMax, x, axis, options);
+}
+Value cummin(Operand x, int axis, ScanOptions options) {
+  return scan(Op::CumMin, x, axis, options);
+}
+Value logcumsumexp(Operand x, int axis, ScanOptions options) {
+  return scan(Op::LogCumSumExp, x, axis, options);
+}
 
 FUSE_END_NAMESPACE

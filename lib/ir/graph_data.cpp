@@ -41,6 +41,9 @@ struct AttrHash {
     return a.bits * 31 + static_cast<std::uint64_t>(a.dtype);
   }
   std::uint64_t operator()(const AxesAttr &a) const { return hash_ints(a.axes) * 2 + a.keep; }
+  std::uint64_t operator()(const ScanAttr &a) const {
+    return static_cast<std::uint64_t>(a.axis) * 4 + (a.exclusive ? 2 : 0) + (a.reverse ? 1 : 0);
+  }
   std::uint64_t operator()(const SliceAttr &a) const {
     std::uint64_t h = hash_ints(a.step);
     for (const Dim &d : a.start) mix(h, hash_of(d));

@@ -38,6 +38,14 @@ struct AxesAttr {
   bool operator==(const AxesAttr &) const = default;
 };
 
+/// Scans: the axis; `exclusive` leaves out an element's own position, `reverse` starts at the last.
+struct ScanAttr {
+  int axis = 0;
+  bool exclusive = false;
+  bool reverse = false;
+  bool operator==(const ScanAttr &) const = default;
+};
+
 struct SliceAttr {
   std::vector<Dim> start;  // per axis
   std::vector<std::int64_t> step;
@@ -58,8 +66,8 @@ struct ExternAttr {
   bool operator==(const ExternAttr &) const = default;
 };
 
-using Attr =
-    std::variant<std::monostate, InputAttr, Literal, AxesAttr, SliceAttr, PadAttr, ExternAttr>;
+using Attr = std::variant<std::monostate, InputAttr, Literal, AxesAttr, ScanAttr, SliceAttr,
+                          PadAttr, ExternAttr>;
 
 struct Node {
   Op op;

@@ -275,7 +275,9 @@ class GraphParser {
   void parse_attribute(Statement &s) {
     TextAttribute attribute;
     attribute.at = lexer_.next();
-    if (!attribute.at.is("keep")) {
+    bool is_word =
+        attribute.at.is("keep") || attribute.at.is("exclusive") || attribute.at.is("reverse");
+    if (!is_word) {
       lexer_.expect("=");
       parse_attribute_value(attribute);
     }

@@ -151,6 +151,9 @@ class GraphPrinter {
       append(out_, " {}={}", key,
              key == "axis" ? std::to_string(a->axes[0]) : list_string(a->axes));
       if (a->keep) out_ += " keep";
+    } else if (auto *c = std::get_if<ScanAttr>(&attr)) {
+      append(out_, " axis={}{}{}", c->axis, c->exclusive ? " exclusive" : "",
+             c->reverse ? " reverse" : "");
     } else if (auto *s = std::get_if<SliceAttr>(&attr)) {
       append(out_, " {}", ranges_string(*s, g_.shape(id)));
     } else if (auto *p = std::get_if<PadAttr>(&attr)) {

@@ -126,7 +126,7 @@ Dim Arguments::dim(const char *name) {
   return attribute.dim;
 }
 
-bool Arguments::keep() { return find("keep") != nullptr; }
+bool Arguments::word(const char *name) { return find(name) != nullptr; }
 
 void Arguments::expect_all_used() const {
   for (const auto &[name, attribute] : statement_.attributes)

@@ -90,7 +90,7 @@ class Arguments {
   int small_integer(const char *name, int otherwise);  // of magnitude up to 2^20
   double real(const char *name, double otherwise);
   Dim dim(const char *name);
-  bool keep();  // the bare word
+  bool word(const char *name);  // a bare word: keep, exclusive, reverse
 
   /// An error at the first attribute that nobody asked for.
   void expect_all_used() const;

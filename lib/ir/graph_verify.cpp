@@ -3,7 +3,8 @@
 //   2. ranks are at most 8, static extents not negative, symbols declared
 //   3. elementwise operands have the result's shape and a dtype that the op takes: one dtype, or
 //      constants of its compute type (literals); select's condition and predicates are bool
-//   4. views and reductions have the type that the checked builders infer from their operands
+//   4. views, reductions and scans have the type that the checked builders infer from their
+//   operands
 //   5. the results of an extern op follow it and have the types that it lists
 //   6. inputs and outputs have unique names, and every Input node is listed once; scalars are 0-d
 //   7. names, source lines and keep marks belong to nodes
@@ -56,7 +57,8 @@ class Verifier {
       case OpKind::Test:
       case OpKind::Convert: check_elementwise(id); break;
       case OpKind::View:
-      case OpKind::Reduce: check_inferred(id); break;
+      case OpKind::Reduce:
+      case OpKind::Scan: check_inferred(id); break;
       case OpKind::Extern: check_extern(id); break;
     }
   }
@@ -69,7 +71,8 @@ class Verifier {
       case OpKind::Unary:
       case OpKind::Test:
       case OpKind::Convert:
-      case OpKind::Reduce: require(count == 1, id, "needs one operand"); break;
+      case OpKind::Reduce:
+      case OpKind::Scan: require(count == 1, id, "needs one operand"); break;
       case OpKind::Binary:
       case OpKind::Compare: require(count == 2, id, "needs two operands"); break;
       case OpKind::Ternary: require(count == 3, id, "needs three operands"); break;
@@ -102,6 +105,8 @@ class Verifier {
       fits = has_attr<SliceAttr>(id);
     } else if (op == Op::Pad) {
       fits = has_attr<PadAttr>(id);
+    } else if (info(op).kind == OpKind::Scan) {
+      fits = has_attr<ScanAttr>(id);
     } else if (info(op).kind == OpKind::Extern) {
       fits = has_attr<ExternAttr>(id);
     } else if (info(op).kind == OpKind::Reduce || op == Op::Iota || op == Op::Transpose ||
@@ -199,6 +204,7 @@ class Verifier {
       const PadAttr &pad = g_.attr<PadAttr>(id);
       return build_pad(scratch_, x, g_.operand(id, 1), pad.lo, pad.hi);
     }
+    if (info(op).kind == OpKind::Scan) return build_scan(scratch_, op, x, g_.attr<ScanAttr>(id));
     const AxesAttr &a = g_.attr<AxesAttr>(id);
     if (op == Op::Transpose) return build_transpose(scratch_, x, a.axes);
     if (op == Op::Flip) return build_flip(scratch_, x, a.axes);

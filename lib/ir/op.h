@@ -19,6 +19,7 @@ enum class OpKind : std::uint8_t {
   Convert,
   View,
   Reduce,
+  Scan,
   Extern,
 };
 

@@ -147,6 +147,11 @@ std::int64_t int_op(Op op, DType type, std::int64_t a, std::int64_t b) {
     case Op::All:
     case Op::ArgMax:
     case Op::ArgMin:
+    case Op::CumSum:
+    case Op::CumProd:
+    case Op::CumMax:
+    case Op::CumMin:
+    case Op::LogCumSumExp:
     case Op::Extern:
     case Op::ExternResult: break;
   }

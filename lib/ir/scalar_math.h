@@ -153,6 +153,11 @@ C float_op(Op op, C a, C b, C c) {
     case Op::All:
     case Op::ArgMax:
     case Op::ArgMin:
+    case Op::CumSum:
+    case Op::CumProd:
+    case Op::CumMax:
+    case Op::CumMin:
+    case Op::LogCumSumExp:
     case Op::Extern:
     case Op::ExternResult: break;
   }

@@ -48,8 +48,8 @@ constexpr TextBuilder kBuilders[] = {
     {"log_softmax", 1, 1,
      [](Arguments &a) { return log_softmax(a.operand(0), a.axis("axis", -1)); }},
     {"logsumexp", 1, 1,
-     [](Arguments &a) { return logsumexp(a.operand(0), a.axes("axes"), a.keep()); }},
-    {"mean", 1, 1, [](Arguments &a) { return mean(a.operand(0), a.axes("axes"), a.keep()); }},
+     [](Arguments &a) { return logsumexp(a.operand(0), a.axes("axes"), a.word("keep")); }},
+    {"mean", 1, 1, [](Arguments &a) { return mean(a.operand(0), a.axes("axes"), a.word("keep")); }},
     {"normalize", 1, 1,
      [](Arguments &a) {
        return normalize(a.operand(0), a.axis("axis", -1), a.real("eps", 1e-12));
@@ -79,14 +79,14 @@ constexpr TextBuilder kBuilders[] = {
     {"stddev", 1, 1,
      [](Arguments &a) {
        int correction = a.small_integer("correction", 0);
-       return stddev(a.operand(0), a.axes("axes"), correction, a.keep());
+       return stddev(a.operand(0), a.axes("axes"), correction, a.word("keep"));
      }},
     {"swiglu", 2, 2, [](Arguments &a) { return swiglu(a.operand(0), a.operand(1)); }},
     {"unsqueeze", 1, 1, [](Arguments &a) { return unsqueeze(a.operand(0), a.axis("axis")); }},
     {"var", 1, 1,
      [](Arguments &a) {
        int correction = a.small_integer("correction", 0);
-       return var(a.operand(0), a.axes("axes"), correction, a.keep());
+       return var(a.operand(0), a.axes("axes"), correction, a.word("keep"));
      }},
 };
 

@@ -71,6 +71,12 @@ OpCost float_cost(Op op) {
     case Op::Sign: return alu(3);
     case Op::ArgMax:
     case Op::ArgMin: return alu(4);
+    // One combination within the thread, one with what precedes it, and the steps between threads.
+    case Op::CumSum:
+    case Op::CumProd: return fma(4);
+    case Op::CumMax:
+    case Op::CumMin: return alu(4);
+    case Op::LogCumSumExp: return function(3, 30);
     case Op::Floor:
     case Op::Ceil:
     case Op::Round:

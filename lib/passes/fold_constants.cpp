@@ -66,6 +66,8 @@ std::optional<Literal> fold(const Rewriter &r, const GraphData &g, NodeId id,
   const OpInfo &op_info = info(node.op);
   if (op_info.is_elementwise()) return Literal{node.dtype, apply(node.op, node.dtype, x)};
   if (op_info.kind == OpKind::View) return fold_view(node.op, node.dtype, x);
+  bool is_extreme = node.op == Op::CumMax || node.op == Op::CumMin;
+  if (is_extreme && !r.from().attr<ScanAttr>(id).exclusive) return x[0];
   if (op_info.kind != OpKind::Reduce) return std::nullopt;
   auto count = folded_count(g.shape(operands[0]), r.from().attr<AxesAttr>(id));
   return count ? fold_reduce(node.op, x[0], *count) : std::nullopt;

@@ -68,6 +68,11 @@ class DomainMaker {
     const PlanValue &value = p_.values[v];
     if (!p_.is_subset(value.domain, e_.space)) return;
     domain_.at[value.node] = position(p_.axes[v]);
+    if (value.kind == ValueKind::Scan) {
+      Fold &scan = domain_.scans[value.node];
+      scan.operand = position(p_.axes[v]);
+      for (AtomId atom : p_.axes[v][value.axis]) scan.dims.push_back(dim_of_[atom]);
+    }
     if (value.kind != ValueKind::Reduction) return;
     Fold &fold = domain_.folds[value.node];
     fold.operand = position(p_.operand[v]);

@@ -47,15 +47,31 @@ Reject GroupEvaluator::find_reductions(std::span<const PlanId> values, Features 
     for (std::size_t k = 0; k < f.sets.size(); ++k)
       if (s.folds >> k & 1)
         f.sets[k].reexpands = f.sets[k].reexpands || p_.intersects(value.domain, f.sets[k].folded);
-    if (value.kind != ValueKind::Reduction) continue;
+    if (value.kind != ValueKind::Reduction && value.kind != ValueKind::Scan) continue;
     std::size_t set = fold_set(value, f);
     if (f.sets.size() > kMaxFoldSets) return Reject::MixedReductions;
     s.needs = s.folds;
+    if (value.kind == ValueKind::Scan) {
+      // Not the end of a pass over the rows: its results are there as the pass goes.
+      f.sets[set].reexpands = true;
+      s.folds |= 1u << set;
+      if (Reject reject = agree_on_scan(v, f); reject != Reject::None) return reject;
+      continue;
+    }
     s.folds = 1u << set;
     f.levels = std::max(f.levels, ++s.level);
     f.results = std::max(f.results, results_of(value));
   }
   return f.sets.size() < 2 ? choose_only_rows(f) : choose_rows(values, f);
+}
+
+Reject GroupEvaluator::agree_on_scan(PlanId v, Features &f) const {
+  const PlanValue &value = p_.values[v];
+  const AtomList &order = p_.axes[v][value.axis];
+  if (!f.scan) f.scan = &value, f.scan_order = &order;
+  ++f.scans;
+  bool agrees = *f.scan_order == order && f.scan->reverse == value.reverse;
+  return agrees ? Reject::None : Reject::MixedScans;
 }
 
 double GroupEvaluator::results_of(const PlanValue &value) const {
@@ -107,7 +123,9 @@ Reject GroupEvaluator::count_columns(std::span<const PlanId> values, Features &f
     const Scratch &s = scratch_[v];
     // The results of columns are known at the end, when those of rows are gone: no reduction can
     // use them, and nobody both.
-    bool is_reduction = value.kind == ValueKind::Reduction;
+    bool is_scan = value.kind == ValueKind::Scan;
+    if (is_scan && value.folded != f.folded()) return Reject::MixedReductions;
+    bool is_reduction = value.kind == ValueKind::Reduction || is_scan;
     unsigned needs = is_reduction ? s.needs : s.folds;
     if ((needs & ~row_bit) && (is_reduction || (needs & row_bit))) return Reject::MixedReductions;
     if (!is_reduction || value.folded == f.folded()) continue;

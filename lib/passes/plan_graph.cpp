@@ -44,6 +44,7 @@ void PlanGraphBuilder::add_node(NodeId id) {
       return;
     }
     case OpKind::Reduce: return add_reduction(id);
+    case OpKind::Scan: return add_scan(id);
     case OpKind::View:
       if (op == Op::Gather) return add_gather(id);
       if (op == Op::Pad || op == Op::Concat) return add_pad_or_concat(id);

@@ -1,10 +1,10 @@
 // The value graph that the planner partitions.
 //
 // Its values are what a kernel may have to compute or load: inputs, results of extern ops,
-// pointwise operations (gather, pad and concat among them) and reductions. Broadcast, reshape,
-// transpose, slice and flip are index maps on the edges between values, unless their result itself
-// must lie in memory. Constants and iota are part of whoever uses them. A value's domain is the
-// set of atoms that it iterates over, after unification.
+// pointwise operations (gather, pad and concat among them), reductions and scans. Broadcast,
+// reshape, transpose, slice and flip are index maps on the edges between values, unless their
+// result itself must lie in memory. Constants and iota are part of whoever uses them. A value's
+// domain is the set of atoms that it iterates over, after unification.
 #pragma once
 
 #include "ir/graph_data.h"
@@ -20,7 +20,7 @@ using PlanId = std::uint32_t;  // into PlanGraph::values; operands precede users
 using DomainId = std::uint32_t;
 inline constexpr std::uint32_t kNoPlan = UINT32_MAX;
 
-enum class ValueKind : std::uint8_t { Input, Extern, Pointwise, Reduction };
+enum class ValueKind : std::uint8_t { Input, Extern, Pointwise, Reduction, Scan };
 
 /// One operand of a value.
 struct PlanEdge {
@@ -36,11 +36,13 @@ struct PlanValue {
   NodeId node = kNoNode;
   ValueKind kind = ValueKind::Pointwise;
   bool must_store = false;  // an output, an operand of an extern op, or marked to be kept
-  bool inner = false;       // Reduction: folds the innermost axis of its operand
+  bool inner = false;       // Reduction: folds the innermost axis of its operand; Scan: likewise
   bool is_copy = false;     // of an input or an extern result to outputs
   bool recompute = false;   // its readers shall compute it, whatever that costs
   DomainId domain = 0;      // iterated over; a reduction's includes what it folds
-  DomainId folded = 0;      // Reduction: the atoms folded
+  DomainId folded = 0;      // Reduction: the atoms folded; Scan: those of its axis
+  std::uint32_t axis = 0;   // Scan
+  bool reverse = false;     // Scan
   double elements = 0;      // iterations
   double bytes = 0;         // of the result
   OpCost cost;              // per iteration
@@ -77,7 +79,7 @@ struct PlanGraph {
     return {user_pool.data() + values[v].first_user, values[v].num_users};
   }
   bool is_computed(PlanId v) const {
-    return values[v].kind == ValueKind::Pointwise || values[v].kind == ValueKind::Reduction;
+    return values[v].kind != ValueKind::Input && values[v].kind != ValueKind::Extern;
   }
   bool is_subset(DomainId a, DomainId b) const;
   bool intersects(DomainId a, DomainId b) const;

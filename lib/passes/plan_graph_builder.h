@@ -61,6 +61,7 @@ class PlanGraphBuilder {
   void add_pad_or_concat(NodeId id);
   void add_gather(NodeId id);
   void add_reduction(NodeId id);
+  void add_scan(NodeId id);
 
   std::vector<AtomList> fresh_axes(const Shape &shape);
   AtomList fresh_axis(const Dim &extent) {

@@ -225,4 +225,25 @@ void PlanGraphBuilder::add_reduction(NodeId id) {
   add_edge(p_.value_of[id], x, {});
 }
 
+/// The result stands where its operand does.
+void PlanGraphBuilder::add_scan(NodeId id) {
+  NodeId x = g_.operand(id, 0);
+  const ScanAttr &attr = g_.attr<ScanAttr>(id);
+  const Shape &shape = g_.shape(x);
+  auto axis = static_cast<std::size_t>(attr.axis);
+  std::vector<AtomList> axes = maps_[x].axes;
+  bool inner = true;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (axes[i].empty()) axes[i] = fresh_axis(shape[i]);
+    if (i > axis && shape[i] != Dim(1)) inner = false;
+  }
+  add_value(id, ValueKind::Scan, axes);
+  pending_.back().folded = axes[axis];
+  PlanValue &v = p_.values.back();
+  v.inner = inner;
+  v.axis = static_cast<std::uint32_t>(axis);
+  v.reverse = attr.reverse;
+  add_edge(p_.value_of[id], x, {});
+}
+
 }  // namespace fuse

@@ -26,9 +26,11 @@ std::string_view describe(Reject reject) {
   switch (reject) {
     case Reject::None: return "legal";
     case Reject::Domain: return "no iteration space holds both";
-    case Reject::RemappedResult: return "a reduction would be read at other positions than its own";
+    case Reject::RemappedResult:
+      return "a reduction or scan would be read at other positions than its own";
     case Reject::TooManyMaps: return "a value would be computed at more than 4 index maps";
     case Reject::MixedReductions: return "they reduce over different dims";
+    case Reject::MixedScans: return "they scan in different orders";
     case Reject::LongRows: return "rows are too long to be held while columns are summed";
     case Reject::Statements: return "together they exceed 4096 statements";
     case Reject::Parameters: return "together they exceed the parameter space";
@@ -107,10 +109,11 @@ void GroupEvaluator::find_writes(std::span<const PlanId> values, const Writes &w
   }
 }
 
-/// Stored values and reductions span the kernel's space; everything else follows them.
+/// Stored values, reductions and scans span the kernel's space; everything else follows them.
 Reject GroupEvaluator::find_space(std::span<const PlanId> values, Features &f) {
   auto anchors = [&](PlanId v) {
-    return scratch_[v].written || p_.values[v].kind == ValueKind::Reduction;
+    return scratch_[v].written || p_.values[v].kind == ValueKind::Reduction ||
+           p_.values[v].kind == ValueKind::Scan;
   };
   for (PlanId v : values) {
     DomainId d = p_.values[v].domain;

@@ -16,9 +16,10 @@ namespace fuse {
 enum class Reject : std::uint8_t {
   None,
   Domain,           // no iteration space holds all stored values and reductions
-  RemappedResult,   // a reduction is read at positions other than its own
+  RemappedResult,   // a reduction or scan is read at positions other than its own
   TooManyMaps,      // a value would be computed at more than four index maps
   MixedReductions,  // reductions over different dims
+  MixedScans,       // scans from both ends, or along one axis in two orders
   LongRows,         // no block holds a row while it sums columns
   Statements,       // more statements than compilers handle in linear time
   Parameters,       // more arguments than the machine passes
@@ -112,6 +113,7 @@ class GroupEvaluator {
   Reject find_reductions(std::span<const PlanId> values, Features &f);
   std::size_t fold_set(const PlanValue &value, Features &f) const;
   double results_of(const PlanValue &value) const;
+  Reject agree_on_scan(PlanId v, Features &f) const;
   Reject choose_only_rows(Features &f) const;
   Reject choose_rows(std::span<const PlanId> values, Features &f) const;
   bool folds_beside_rows(const FoldSet &set, Features &f) const;
@@ -121,6 +123,7 @@ class GroupEvaluator {
   double row_slots(const Features &f) const;
   Work lay_out(const Features &f) const;
   void lay_out_rows(const Features &f, Work &work) const;
+  void lay_out_scanned_columns(const Features &f, Work &work) const;
   void lay_out_split(const Features &f, Work &work) const;
   void lay_out_columns(const Features &f, Work &work) const;
 

@@ -22,7 +22,10 @@ struct GroupEvaluator::Features {
   double column_results = 0;  // of reductions over columns
   int kept_columns = 0;       // reductions over columns that a thread accumulates along its row
   int levels = 0;             // reductions one after another
-  double results = 1;         // of the largest reduction
+  const PlanValue *scan = nullptr;       // some scan, if there is one, and the atoms of its
+  const AtomList *scan_order = nullptr;  // axis, outermost first: those of all
+  int scans = 0;
+  double results = 1;  // of the largest reduction
   OpCost ops;
   double body = 0;      // statements for one element
   double row_body = 0;  // of these, those that run along the rows

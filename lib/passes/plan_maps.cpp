@@ -60,12 +60,13 @@ MapSet::Id MapSet::through(Id user, const PlanEdge &e, std::uint32_t n) {
 Reject GroupEvaluator::take_own_map(PlanId v, const Features &f) {
   Scratch &s = scratch_[v];
   const PlanValue &value = p_.values[v];
-  bool is_reduction = value.kind == ValueKind::Reduction;
+  bool is_scan = value.kind == ValueKind::Scan;
+  bool is_reduction = value.kind == ValueKind::Reduction || is_scan;
   if (s.written) s.phases |= phase(f.levels) | (s.level == 0 ? 1 : 0);
   if (is_reduction) {
     const AtomList &folded = p_.domains[value.folded].atoms, &all = p_.domains[value.domain].atoms;
     for (AtomId a : s.changed)
-      if (!std::binary_search(folded.begin(), folded.end(), a) &&
+      if ((is_scan || !std::binary_search(folded.begin(), folded.end(), a)) &&
           std::binary_search(all.begin(), all.end(), a))
         return Reject::RemappedResult;
     s.maps.clear();

@@ -66,6 +66,8 @@ class Labels {
 void ask_to_recompute(PlanValue &value, const std::string &label) {
   if (value.kind == ValueKind::Reduction)
     fail(ErrorCode::InvalidArgument, "%{} is a reduction, which is not computed twice", label);
+  if (value.kind == ValueKind::Scan)
+    fail(ErrorCode::InvalidArgument, "%{} is a scan, which is not computed twice", label);
   if (value.must_store)
     fail(ErrorCode::InvalidArgument, "%{} lies in memory anyway, where its readers find it", label);
   value.recompute = true;

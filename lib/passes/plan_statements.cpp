@@ -16,7 +16,7 @@ constexpr double kIota = 2;         // index, cast
 constexpr double kGather = 9;       // in range: 6, joined with a guard; 0 and select
 constexpr double kProducts = 2;     // for a division by what a row shares: with its scale and
 constexpr double kReciprocal = 12;  // reciprocal
-constexpr double kFold = 7;         // fold, casts, a position or a tie to all folded dims
+constexpr double kFold = 8;         // fold or scan, casts, a position or a tie to all folded dims
 constexpr double kParts = 12;       // of a fold over blocks: store, load and fold parts, twice
 
 bool is_cut(const GraphData &g, NodeId id, std::size_t axis) {
@@ -42,6 +42,8 @@ double leaf_statements(const GraphData &g, NodeId id) {
   return g.node(id).op == Op::Constant ? 1 : 0;
 }
 
+bool accumulates(Op op) { return info(op).kind == OpKind::Reduce || info(op).kind == OpKind::Scan; }
+
 double own_statements(const GraphData &g, NodeId id) {
   auto parts = static_cast<double>(g.operands(id).size());
   switch (g.node(id).op) {
@@ -50,7 +52,7 @@ double own_statements(const GraphData &g, NodeId id) {
     case Op::Gather: return kGather;
     case Op::Iota: return kIota;
     case Op::Div: return kProducts;
-    default: return info(g.node(id).op).kind == OpKind::Reduce ? kFold : 1;
+    default: return accumulates(g.node(id).op) ? kFold : 1;
   }
 }
 

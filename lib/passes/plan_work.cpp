@@ -32,7 +32,9 @@ Work GroupEvaluator::lay_out(const Features &f) const {
   work.registers = kBaseRegisters + kThreadElements;
   work.accesses = space / kThreadElements * static_cast<double>(f.reads + f.writes);
   work.blocks = std::ceil(space / (kBlockThreads * kThreadElements));
-  if (f.folds.reexpands || f.has_columns())
+  if (f.scans > 0 && !f.sets[f.rows].inner)
+    lay_out_scanned_columns(f, work);
+  else if (f.folds.reexpands || f.has_columns())
     lay_out_rows(f, work);
   else if (f.has_reduction())
     lay_out_split(f, work);
@@ -46,12 +48,13 @@ void GroupEvaluator::lay_out_rows(const Features &f, Work &work) const {
   double row = std::max(1.0, f.row);
   double rows = std::max(1.0, p_.domains[f.space].size / row);
   double row_bytes = f.row_reads / rows;
-  work.phases = 1 + f.levels;
+  work.phases = 1 + f.levels + (f.scans > 0 ? 1 : 0);
   if (row * 2 < kBlockThreads * kThreadElements) return;  // several rows a block
   auto fits = [&](int cluster) {
     return row / cluster <= kMaxBlockRow && row_bytes / cluster <= kMaxBlockBytes;
   };
-  auto limit = static_cast<int>(max_row_cluster(target_));
+  // A scan stays within a block.
+  auto limit = f.scans > 0 ? 1 : static_cast<int>(max_row_cluster(target_));
   int cluster = 1;
   while (cluster < limit && !fits(cluster)) cluster *= 2;
   if (!fits(cluster)) {
@@ -70,6 +73,16 @@ void GroupEvaluator::lay_out_rows(const Features &f, Work &work) const {
   work.blocks = rows * cluster;
   work.registers = std::min<double>(kBaseRegisters + elements * kept,
                                     static_cast<double>(target_.registers_per_sm) / rounded);
+}
+
+/// Lanes hold columns, and a block passes along them; the columns are read once more for every
+/// level of reductions.
+void GroupEvaluator::lay_out_scanned_columns(const Features &f, Work &work) const {
+  constexpr double kLanes = 32;
+  double columns = p_.domains[f.space].size / std::max(1.0, f.row);
+  work.phases = 2 + f.levels;
+  work.hbm_bytes += f.row_reads * f.levels;
+  work.blocks = std::ceil(columns / kLanes);
 }
 
 /// Reductions whose results nobody reads over the folded dims: where too few blocks would own a

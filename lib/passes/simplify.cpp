@@ -55,8 +55,9 @@ using RulesOfOps = std::array<std::vector<Rule>, kNumOps>;
 
 RulesOfOps collect_rules() {
   RulesOfOps rules;
-  for (std::span<const Rule> table : {arithmetic_rules(), logic_rules(), convert_rules(),
-                                      view_rules(), join_rules(), reduce_rules(), pick_rules()})
+  for (std::span<const Rule> table :
+       {arithmetic_rules(), logic_rules(), convert_rules(), view_rules(), join_rules(),
+        reduce_rules(), scan_rules(), pick_rules()})
     for (const Rule &r : table) rules[static_cast<std::size_t>(r.op)].push_back(r);
   return rules;
 }

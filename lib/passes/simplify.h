@@ -64,6 +64,7 @@ std::span<const Rule> convert_rules();
 std::span<const Rule> view_rules();
 std::span<const Rule> join_rules();
 std::span<const Rule> reduce_rules();
+std::span<const Rule> scan_rules();
 std::span<const Rule> pick_rules();
 
 }  // namespace fuse

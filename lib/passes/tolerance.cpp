@@ -59,7 +59,8 @@ class Tolerance {
   /// The value is not the same on every machine anyway.
   bool is_inexact(NodeId id) const {
     const OpInfo &op = info(g_.node(id).op);
-    bool rounds = op.max_ulp > 0 || g_.node(id).op == Op::Sum || g_.node(id).op == Op::Prod;
+    bool accumulates = op.kind == OpKind::Reduce || op.kind == OpKind::Scan;
+    bool rounds = op.max_ulp > 0 || (accumulates && !op.is(Exact));
     return (rounds && is_float(g_.dtype(id))) || operand_is(inexact_, id);
   }
 
@@ -78,6 +79,7 @@ class Tolerance {
       case Op::Add:
       case Op::Div:
       case Op::Sum:
+      case Op::CumSum:
       case Op::Cast:
       case Op::Broadcast:
       case Op::Reshape: return operands_are(positive_, id);
@@ -112,7 +114,8 @@ class Tolerance {
       case Op::Concat:
       case Op::Pad: return own_room(id);
       case Op::Add:
-      case Op::Sum: return operands_are(positive_, id) ? own_room(id) / 2 : 0;
+      case Op::Sum:
+      case Op::CumSum: return operands_are(positive_, id) ? own_room(id) / 2 : 0;
       default: return 0;
     }
   }

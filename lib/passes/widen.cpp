@@ -27,7 +27,8 @@ constexpr Op kRounding[] = {Op::Sign,  Op::Floor,    Op::Ceil, Op::Round,
 
 /// Operations that compute in f32 on 16-bit floats and need no rounded operands.
 bool is_arithmetic(Op op) {
-  if (op == Op::Sum || op == Op::Prod) return true;
+  bool accumulates = info(op).kind == OpKind::Reduce || info(op).kind == OpKind::Scan;
+  if (accumulates) return !info(op).is(Exact);
   if (std::find(std::begin(kRounding), std::end(kRounding), op) != std::end(kRounding))
     return false;
   const OpInfo &i = info(op);

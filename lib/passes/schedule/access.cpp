@@ -23,8 +23,18 @@ double approximate(const Index &index, const Bindings &sizes) {
   return sum;
 }
 
+/// Whether scans, which have dims in an order of their own, walk them as one.
+bool scans_as_one(const Domain &domain, DimId outer, DimId inner) {
+  return std::all_of(domain.scans.begin(), domain.scans.end(), [&](const auto &entry) {
+    const std::vector<DimId> &dims = entry.second.dims;
+    auto at = std::find(dims.begin(), dims.end(), outer);
+    return at == dims.end() || (std::next(at) != dims.end() && *std::next(at) == inner);
+  });
+}
+
 /// Whether every index of the body walks dims (outer, inner) as one.
 bool walks_as_one(const Domain &domain, const std::vector<Stmt> &body, DimId outer, DimId inner) {
+  if (!scans_as_one(domain, outer, inner)) return false;
   for (const Stmt &s : body) {
     auto a = s.index.coefficient_of(outer), b = s.index.coefficient_of(inner);
     if (!a || !b || !(*a == *b * domain.dims[inner].extent)) return false;
@@ -190,6 +200,13 @@ Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body) {
     for (DimId j = 0; j < groups.size(); ++j)
       if (std::binary_search(fold.dims.begin(), fold.dims.end(), groups[j][0]))
         there.dims.push_back(j);
+  }
+  for (const auto &[id, scan] : domain.scans) {
+    Fold &there = joined.scans[id];
+    there.operand = move(scan.operand);
+    for (DimId d : scan.dims)
+      for (DimId j = 0; j < groups.size(); ++j)
+        if (groups[j][0] == d) there.dims.push_back(j);
   }
   return joined;
 }

@@ -221,6 +221,7 @@ std::vector<BodyBuilder::Key> BodyBuilder::demands(const Key &key) {
   const OpInfo &op = info(g_.node(key.node).op);
   if (!is_member(key.node) || op.kind == OpKind::Leaf || op.kind == OpKind::Reduce) return {};
   std::vector<Key> keys;
+  if (op.kind == OpKind::Scan) return scan_demands(key);
   if (g_.node(key.node).op == Op::Gather) {
     auto axis = static_cast<std::size_t>(g_.attr<AxesAttr>(key.node).axes[0]);
     NodeId index = g_.operand(key.node, 1);
@@ -248,6 +249,7 @@ ValueId BodyBuilder::emit_node(const Key &key) {
   if (op == Op::Iota) return emit_iota(key);
   if (!is_member(key.node)) return emit_load(key);
   if (is_reduce(g_, key.node)) return emit_reduced(key);
+  if (info(op).kind == OpKind::Scan) return emit_scan(key);
   if (op == Op::Pad) return emit_pad(key);
   if (op == Op::Concat) return emit_concat(key);
   if (op == Op::Gather) return emit_gather(key);

@@ -81,8 +81,8 @@ class BodyBuilder {
   /// Forgets all values: another layout begins. Reductions stay available.
   void leave_layout();
 
-  /// False once some reduction was needed at a position that is not its own, or a reduction was
-  /// needed before it was emitted: the kernel cannot be built from these nodes.
+  /// False once some reduction or scan was needed at a position that is not its own, or a reduction
+  /// was needed before it was emitted: the kernel cannot be built from these nodes.
   bool ok() const { return ok_; }
 
   ValueId add_value(DType dtype, std::vector<DimId> dims);
@@ -139,6 +139,9 @@ class BodyBuilder {
   static void hoist(std::vector<Stmt> &body, std::size_t first);
   ValueId emit_gather(const Key &key);
   ValueId emit_reduced(const Key &key);
+  std::vector<Key> scan_demands(const Key &key) const;
+  ValueId emit_scan(const Key &key);
+  ValueId emit_log_sum(const std::vector<ValueId> &state);
   ValueId emit_iota(const Key &key);
   ValueId emit_constant(Literal literal);
 

@@ -77,7 +77,8 @@ void BodyBuilder::hoist(std::vector<Stmt> &body, std::size_t first) {
     const Stmt &s = *std::prev(to);
     bool defines = std::any_of(s.results.begin(), s.results.end(),
                                [&](ValueId v) { return used.contains(v); });
-    if (defines || s.kind == StmtKind::Reduce || s.kind == StmtKind::Store) break;
+    bool folds = s.kind == StmtKind::Reduce || s.kind == StmtKind::Scan;
+    if (defines || folds || s.kind == StmtKind::Store) break;
   }
   std::rotate(to, begin, body.end());
 }

@@ -39,11 +39,13 @@ class Assembler {
     add_tensors();
     reductions_ = analyze_reductions(g_, planned_);
     match_terms();
-    reductions_.use.exchanges = reductions_.use.levels - (with_terms_.empty() ? 0 : 1);
+    reductions_.use.exchanges =
+        reductions_.use.levels - (with_terms_.empty() ? 0 : 1) + reductions_.use.scans;
     std::vector<Stmt> body;
     draft(body);
     domain_ = merge_dims(domain_, body);
     draft(body);
+    if (!domain_.scans.empty()) reductions_.use.scanned = domain_.scans.begin()->second.dims;
     std::vector<Access> accesses = collect_accesses(built_.kernel, body);
     for (const Access &a : accesses)
       if (a.dims.size() == domain_.dims.size()) alignments_.streamed.insert(a.stmt->buffer);
@@ -231,7 +233,9 @@ class Assembler {
   /// the dims. Loops that hold rows are long enough as they are.
   Stmt row_loop(std::vector<Stmt> body) const {
     Stmt s = loop(kRowLoop, std::move(body));
-    if (domain_.has_columns()) return s;
+    bool scans_rows = reductions_.use.scans > 0;
+    s.reverse = scans_rows && reductions_.use.reverse && !domain_.has_columns();
+    if (domain_.has_columns() || scans_rows) return s;
     for (const Axis &axis : mapping_.layout.axes)
       s.partition |= has_loop(axis) && !is_exact(built_.kernel, axis);
     return s;

@@ -17,7 +17,8 @@ class Analysis {
   KernelReductions run() {
     for (NodeId id : planned_.nodes) add_node(id);
     for (NodeId id : planned_.stores) {
-      if (passes_[id] == 0) continue;
+      // Without reductions there is one pass, the last.
+      if (passes_[id] == 0 && r_.use.levels > 0) continue;
       r_.finished.insert(id);
       r_.use.reexpands |= runs_along_row(id);
     }
@@ -48,6 +49,12 @@ class Analysis {
       pass += is_looped(domain_, id);
       r_.pass[id] = std::max(pass, 1);
       count_reduction(id);
+    }
+    if (auto scan = domain_.scans.find(id); scan != domain_.scans.end()) {
+      ++r_.use.scans;
+      r_.use.reverse = g_.attr<ScanAttr>(id).reverse;
+      r_.use.scanned = scan->second.dims;
+      r_.use.reexpands = true;
     }
     levels_[id] = level;
     passes_[id] = pass;

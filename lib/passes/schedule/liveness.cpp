@@ -21,6 +21,9 @@ std::set<ValueId> used_once(const Stmt &stmt) {
   return {used.begin(), used.end()};
 }
 
+/// Threads meet, and hold what they need behind it.
+bool is_fold(StmtKind kind) { return kind == StmtKind::Reduce || kind == StmtKind::Scan; }
+
 bool is_access(StmtKind kind) { return kind == StmtKind::Load || kind == StmtKind::Store; }
 
 /// Bytes of a value that depends on folded dims; 0 of others.
@@ -43,18 +46,18 @@ int most_held_bytes(const Kernel &kernel, const Domain &domain, const std::vecto
       if (last[v] == i) held -= bytes(v);
     StmtKind kind = body[i].kind;
     has_stored = has_stored || kind == StmtKind::Store;
-    has_reduced = has_reduced || kind == StmtKind::Reduce;
+    has_reduced = has_reduced || is_fold(kind);
     if (kind == StmtKind::Load && !has_reduced) in_flight += bytes(body[i].results[0]);
-    if (kind == StmtKind::Reduce) most = std::max({most, held, in_flight});
+    if (is_fold(kind)) most = std::max({most, held, in_flight});
     for (ValueId v : body[i].results)
       if (last[v] > i) held += bytes(v);
-    if (kind == StmtKind::Reduce || (has_stored && is_access(kind))) most = std::max(most, held);
+    if (is_fold(kind) || (has_stored && is_access(kind))) most = std::max(most, held);
   }
   return most;
 }
 
 int arriving_bytes(const Kernel &kernel, const Domain &domain, const std::vector<Stmt> &body) {
-  auto is_reduce = [](const Stmt &s) { return s.kind == StmtKind::Reduce; };
+  auto is_reduce = [](const Stmt &s) { return is_fold(s.kind); };
   auto behind = std::find_if(body.rbegin(), body.rend(), is_reduce).base();
   std::set<ValueId> used, arriving;
   for (auto s = behind; s != body.end(); ++s) used.merge(used_once(*s));

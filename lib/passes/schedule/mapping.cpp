@@ -357,6 +357,7 @@ class Chooser : MappingQueries {
 
 Mapping choose_mapping(const MappingProblem &problem) {
   if (problem.domain.has_columns()) return map_rows_and_columns(problem);
+  if (problem.reductions.scans > 0) return map_scans(problem);
   if (problem.reductions.levels == 0)
     if (std::optional<Mapping> tiles = map_tiles(problem)) return *std::move(tiles);
   return Chooser(problem).choose();

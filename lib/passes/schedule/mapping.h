@@ -12,12 +12,15 @@ namespace fuse {
 struct ReductionUse {
   int levels = 0;          // chains of reductions: a reduction of what another one feeds has 2
   int exchanges = 0;       // times that threads of a row meet for them
-  bool reexpands = false;  // a stored value that depends on them runs along the rows
+  bool reexpands = false;  // a stored value that depends on them runs along the rows; scans do
   int state_bytes = 0;     // of all of them, for one result
   int held_bytes = 0;      // of each element, across a barrier
   int arriving_bytes = 0;  // of each element, behind the last: what is held, and is being loaded
   int column_bytes = 0;    // of those over columns whose results run along the rows
   int columns = 0;         // their number
+  int scans = 0;           // whose results run along the rows too
+  bool reverse = false;    // all of them: from the last position
+  std::vector<DimId> scanned;  // dims of their axis, outermost first: those of the rows
 };
 
 enum class Form {
@@ -81,5 +84,8 @@ Mapping choose_mapping(const MappingProblem &problem);
 /// Its part for domains with columns: blocks hold rows, pass over them in a loop, and accumulate
 /// the columns; a Split in two steps.
 Mapping map_rows_and_columns(const MappingProblem &problem);
+
+/// Its part for domains with scans, and no columns: positions stay in order from thread to thread.
+Mapping map_scans(const MappingProblem &problem);
 
 }  // namespace fuse
