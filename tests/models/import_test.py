@@ -61,6 +61,54 @@ class Import(unittest.TestCase):
                     self.assertFalse(any(n.startswith("getitem") for n in names))
 
 
+def recorded_node(name, op, args, *outs, **kwargs):
+    """A node as recordings have it; `outs` are (dtype, shape)."""
+    types = [{"dtype": d, "shape": s} for d, s in outs]
+    return {"name": name, "op": op, "args": args, "kwargs": kwargs,
+            "out": types if len(types) > 1 else types[0] if types else None}
+
+
+def graph_of(shape, dtype, *nodes):
+    """A graph of one input x whose outputs are the last result."""
+    nodes = [recorded_node("x", "placeholder", [], (dtype, shape)), *nodes]
+    output = recorded_node("output", "output", [[{"ref": nodes[-1]["name"]}]])
+    return {"model": "m", "kind": "fwd", "id": "m.fwd", "nodes": [*nodes, output]}
+
+
+class Scans(unittest.TestCase):
+    X = {"ref": "x"}
+
+    def texts(self, dtype, *nodes):
+        program = translate(graph_of([4, 6], dtype, *nodes))
+        printed = fuse_opt(program.text())
+        self.assertEqual(fuse_opt(printed), printed)
+        return printed, [reason for _, reason in program.extern]
+
+    def test_running_sums_and_products(self):
+        text, _ = self.texts("int32", recorded_node("y", "aten.cumsum.default", [self.X, -1],
+                                                    ("int64", [4, 6])))
+        self.assertIn("cast %x : i64[4, 6]", text)
+        self.assertIn("cumsum %y.1 axis=1 : i64[4, 6]", text)
+        text, _ = self.texts("bfloat16", recorded_node("y", "aten.cumprod.default", [self.X, 0],
+                                                       ("float32", [4, 6]), dtype={"str": "float32"}))
+        self.assertIn("cumprod %y.1 axis=0 : f32[4, 6]", text)
+        text, _ = self.texts("float32", recorded_node("y", "aten.logcumsumexp.default",
+                                                      [self.X, 1], ("float32", [4, 6])))
+        self.assertIn("logcumsumexp %x axis=1 : f32[4, 6]", text)
+
+    def test_running_maxima(self):
+        both = recorded_node("m", "aten.cummax.default", [self.X, 1], ("float32", [4, 6]),
+                             ("int64", [4, 6]))
+        def item(i, dtype):
+            return recorded_node("y", "<built-in function getitem>", [{"ref": "m"}, i],
+                                 (dtype, [4, 6]))
+        text, reasons = self.texts("float32", both, item(0, "float32"))
+        self.assertIn("cummax %x axis=1 : f32[4, 6]", text)
+        self.assertEqual(reasons, [])
+        text, reasons = self.texts("float32", both, item(1, "int64"))
+        self.assertEqual(reasons, ["a position of a running maximum"])
+
+
 class Parts(unittest.TestCase):
     def test_ranges_follow_python(self):
         for extent in (0, 5):

@@ -6,6 +6,7 @@
 #include "ir/scalar.h"
 
 #include <algorithm>
+#include <map>
 
 namespace fuse {
 
@@ -42,6 +43,7 @@ struct Machine {
   std::uint64_t gather_element(NodeId id, const Extents &at) const;
   std::uint64_t reduced_element(NodeId id, Extents at) const;
   std::uint64_t pad_value(NodeId id) const;
+  void scan(NodeId id, Tensor &out) const;
 };
 
 std::uint64_t Machine::pad_value(NodeId id) const {
@@ -149,6 +151,47 @@ std::uint64_t Machine::reduced_element(NodeId id, Extents at) const {
   return type == x.dtype ? state[0] : convert(Op::Cast, x.dtype, {type, state[0]});
 }
 
+Monoid monoid_of_scan(Op op) {
+  if (op == Op::CumSum) return Monoid::Sum;
+  if (op == Op::CumProd) return Monoid::Prod;
+  if (op == Op::CumMax) return Monoid::Max;
+  return op == Op::CumMin ? Monoid::Min : Monoid::Online;
+}
+
+/// What is combined so far as an element of the result.
+std::uint64_t scanned_bits(Monoid monoid, DType state_type, DType type, const MonoidState &state) {
+  Literal result{state_type, state[0]};
+  if (monoid == Monoid::Online) {
+    const Literal sum[] = {{state_type, state[1]}};
+    const Literal parts[] = {result, {state_type, apply(Op::Log, state_type, sum)}};
+    result.bits = apply(Op::Add, state_type, parts);
+  }
+  return state_type == type ? result.bits : convert(Op::Cast, type, result);
+}
+
+void Machine::scan(NodeId id, Tensor &out) const {
+  const Tensor &x = operand(id, 0);
+  const auto &attr = graph.attr<ScanAttr>(id);
+  Monoid monoid = monoid_of_scan(graph.node(id).op);
+  bool computes = monoid != Monoid::Max && monoid != Monoid::Min;
+  DType type = computes ? compute_type(x.dtype) : x.dtype;
+  std::map<Extents, MonoidState> rows;  // by position off the axis
+  for (std::int64_t n = 0; n < out.size(); ++n) {
+    std::int64_t i = attr.reverse ? out.size() - 1 - n : n;
+    Extents row = coordinates(i, out.shape);
+    row[std::size_t(attr.axis)] = 0;
+    MonoidState &state = rows.try_emplace(row, identity(monoid, type)).first->second;
+    if (attr.exclusive) out.set_bits(i, scanned_bits(monoid, type, x.dtype, state));
+    Literal element = x.literal(i);
+    std::uint64_t bits = type == x.dtype ? element.bits : convert(Op::Cast, type, element);
+    std::vector<std::uint64_t> operands = {bits};
+    if (monoid == Monoid::Online)
+      operands.push_back(bits == identity(monoid, type)[0] ? 0 : float_literal(type, 1).bits);
+    state = combine(monoid, type, state, lift(monoid, type, operands));
+    if (!attr.exclusive) out.set_bits(i, scanned_bits(monoid, type, x.dtype, state));
+  }
+}
+
 std::uint64_t Machine::element(NodeId id, const Tensor &out, std::int64_t i) const {
   const Node &node = graph.node(id);
   if (node.op == Op::Constant) return graph.attr<Literal>(id).bits;
@@ -171,7 +214,10 @@ std::vector<Tensor> execute(const GraphData &graph, std::span<const Tensor> inpu
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (graph.node(id).op == Op::Input) continue;
     Tensor out(graph.dtype(id), evaluate(graph.shape(id), symbols));
-    for (std::int64_t i = 0; i < out.size(); ++i) out.set_bits(i, machine.element(id, out, i));
+    if (info(graph.node(id).op).kind == OpKind::Scan)
+      machine.scan(id, out);
+    else
+      for (std::int64_t i = 0; i < out.size(); ++i) out.set_bits(i, machine.element(id, out, i));
     machine.values[id] = std::move(out);
   }
   return std::move(machine.values);

@@ -57,12 +57,26 @@ RandomGraphOptions deep() {
   return options;
 }
 
+/// Rows with many scans among few other operations.
+RandomGraphOptions scans() {
+  RandomGraphOptions options = rows();
+  options.operations = 6;
+  options.scans = 6;
+  options.reductions = 2;
+  options.extents = {1, 2, 3, 31, 33, 511, 1000, 4100};
+  options.max_rank = 3;
+  options.dtypes.push_back(DType::F64);
+  options.dtypes.push_back(DType::I64);
+  return options;
+}
+
 /// Views of planes and no reductions: what tiles in shared memory are made of.
 RandomGraphOptions planes() {
   RandomGraphOptions options;
   options.operations = 6;
   options.max_elements = 20000;
   options.reductions = 0;
+  options.scans = 0;
   options.views = 5;
   options.extents = {2, 8, 9, 16, 31, 33, 64, 65, 72, 128};
   options.symbol_values = {8, 33, 64, 100};
@@ -127,6 +141,14 @@ TEST_P(Pipeline, PlanesLaunch) { try_graphs(GetParam(), 10, planes(), launches_c
 TEST_P(Pipeline, RowsReadBack) { try_graphs(GetParam(), 30, rows(), texts_read_back); }
 TEST_P(Pipeline, RowsCompute) { try_graphs(GetParam(), 8, rows(), kernels_compute); }
 TEST_P(Pipeline, RowsLaunch) { try_graphs(GetParam(), 8, rows(), launches_compute); }
+
+TEST_P(Pipeline, ScansKeepMeaning) { try_graphs(GetParam(), 40, scans(), passes_keep_meaning); }
+TEST_P(Pipeline, ScanStatementsArePlanned) {
+  try_graphs(GetParam(), 60, scans(), statements_are_planned);
+}
+TEST_P(Pipeline, ScanLayoutsSpanDims) { try_graphs(GetParam(), 40, scans(), layouts_span_dims); }
+TEST_P(Pipeline, ScansCompute) { try_graphs(GetParam(), 12, scans(), kernels_compute); }
+TEST_P(Pipeline, ScansLaunch) { try_graphs(GetParam(), 12, scans(), launches_compute); }
 
 TEST_P(Pipeline, CopiesCompute) {
   std::uint64_t graphs = setting("FUSE_PROPERTY_GRAPHS", 8);

@@ -117,12 +117,14 @@ class Builder {
 
   void add_operation() {
     int kind = static_cast<int>(entropy_.below(16)), reductions = options_.views;
-    int conversions = reductions + options_.reductions;
+    int scans = reductions + options_.reductions, conversions = scans + options_.scans;
     NodeId x = any_value();
     if (kind < reductions)
       add_view(x);
-    else if (kind < conversions)
+    else if (kind < scans)
       add_reduction(x);
+    else if (kind < conversions)
+      add_scan(x);
     else if (kind < conversions + 2)
       add_conversion(x);
     else
@@ -218,6 +220,16 @@ class Builder {
     Op op = entropy_.pick(ops);
     if (op == Op::ArgMax || op == Op::ArgMin) axes.erase(axes.begin() + 1, axes.end());
     values_.push_back(build_reduce(graph(), op, x, axes, entropy_.one_in(2)));
+  }
+
+  /// Mostly in one direction: scans of both share no kernel.
+  void add_scan(NodeId x) {
+    const Shape &shape = graph().shape(x);
+    if (shape.empty()) return;
+    std::vector<Op> ops = ops_of({OpKind::Scan}, graph().dtype(x));
+    ScanAttr attr{static_cast<int>(entropy_.below(shape.size())), entropy_.one_in(3),
+                  entropy_.one_in(4)};
+    values_.push_back(build_scan(graph(), entropy_.pick(ops), x, attr));
   }
 
   void add_view(NodeId x);

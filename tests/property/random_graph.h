@@ -40,6 +40,7 @@ struct RandomGraphOptions {
   bool symbols = true;
   int views = 3;       // of 16 operations
   int reductions = 1;  // of 16 operations
+  int scans = 1;       // of 16 operations
   std::size_t max_rank = 4;
   std::vector<std::int64_t> extents = {1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 32, 64};
   std::vector<std::int64_t> symbol_values = {2, 3, 7, 16, 37, 64};

@@ -179,6 +179,23 @@ TEST_P(Ops, Reductions) {
   }
 }
 
+TEST_P(Ops, Scans) {
+  std::vector<std::uint64_t> special = special_bits(GetParam());
+  for (std::vector<std::int64_t> shape : {std::vector<std::int64_t>{1, 37}, {19, 33}, {5, 300}}) {
+    Tensor x(GetParam(), shape);
+    for (std::int64_t i = 0; i < x.size(); ++i)
+      x.set_bits(i, special[std::size_t(i * i + i / 7) % (special.size() - std::size_t(i % 2))]);
+    for (Op op : ops_of(OpKind::Scan, GetParam())) {
+      Graph graph("scans");
+      NodeId node = inputs(graph.data(), {x})[0];
+      for (int n = 0; n < 8; ++n)
+        add_output(graph.data(), std::string(info(op).name) + std::to_string(n),
+                   build_scan(graph.data(), op, node, {n & 1, (n & 2) != 0, (n & 4) != 0}));
+      expect_outputs(graph, {x});
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, Ops, testing::ValuesIn(kTypes),
                          [](const auto &info) { return std::string(to_string(info.param)); });
 

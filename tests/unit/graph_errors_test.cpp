@@ -46,6 +46,16 @@ TEST(GraphErrors, PointAtTheToken) {
       "one of them");
   EXPECT_EQ(body_error("%y = exp %x axis=1"), "t:2:13: error: exp takes no axis");
   EXPECT_EQ(body_error("%y = softmax %x axis=B"), "t:2:17: error: axis is an integer");
+  EXPECT_EQ(body_error("%y = cumsum %x"), "t:2:6: error: cumsum needs axis=");
+  EXPECT_EQ(body_error("%y = cumsum %x axis=2"),
+            "t:2:6: error: cumsum: axis 2 of f32[4, 6], whose rank is 2");
+  EXPECT_EQ(body_error("%y = cummax %x axis=[0]"), "t:2:17: error: axis is an integer");
+  EXPECT_EQ(body_error("%y = cumsum %x axis=1 keep"), "t:2:23: error: cumsum takes no keep");
+  EXPECT_EQ(body_error("%y = exp %x reverse"), "t:2:13: error: exp takes no reverse");
+  EXPECT_EQ(body_error("%c = cast %x : i32 %y = logcumsumexp %c axis=0"),
+            "t:2:25: error: logcumsumexp: takes f16, bf16, f32 or f64, not i32");
+  EXPECT_EQ(body_error("%c = cast %x : bool %y = cumsum %c axis=0"),
+            "t:2:26: error: cumsum: takes f16, bf16, f32, f64 or an integer type, not bool");
   EXPECT_EQ(body_error("%y = transpose %x"), "t:2:6: error: transpose needs perm=");
   EXPECT_EQ(body_error("%y = reshape %x"),
             "t:2:6: error: reshape needs a type after its operands: ': f32[4, 8]'");

@@ -109,7 +109,8 @@ TEST(GraphText, EveryOpRoundTrips) {
       DType type = static_cast<DType>(t);
       bool is_elementwise = op_info.is_elementwise() && op_info.kind != OpKind::Convert;
       if (!accepts(op_info.types, type)) continue;
-      if (!is_elementwise && op_info.kind != OpKind::Reduce) continue;
+      bool is_scan = op_info.kind == OpKind::Scan;
+      if (!is_elementwise && op_info.kind != OpKind::Reduce && !is_scan) continue;
       Graph g("g");
       GraphData &d = g.data();
       NodeId x = g.input("x", type, {3, 5}).index(), p = g.input("p", boolean, {3, 5}).index();
@@ -121,7 +122,8 @@ TEST(GraphText, EveryOpRoundTrips) {
                                                                                               : 1;
       operands.resize(arity);
       NodeId result = op_info.kind == OpKind::Reduce ? build_reduce(d, op, x, {1}, t % 2 == 0)
-                                                     : build_elementwise(d, op, operands);
+                      : is_scan ? build_scan(d, op, x, {t % 2, t % 3 == 0, t % 5 < 2})
+                                : build_elementwise(d, op, operands);
       g.output("z", g.data().value(result));
       expect_canonical(to_string(g));
       ++built;

@@ -19,7 +19,6 @@ REASONS = {
     "prims._low_memory_max_pool_with_offsets.default": LIBRARY,
     "prims._low_memory_max_pool_offsets_to_indices.default": LIBRARY,
     "aten.max_pool2d_with_indices_backward.default": LIBRARY,
-    "aten.cumsum.default": "a scan",
     "aten.rand.default": "random numbers",
     "aten.index_put.default": "a scatter with repeated positions",
 }

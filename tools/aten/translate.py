@@ -1,9 +1,10 @@
 """Node by node from a recorded graph to a program; the handlers of ops are in the other modules."""
-from . import extern, indexing, pointwise, reductions, views
+from . import extern, indexing, pointwise, reductions, scans, views
 from .extern import Extern
 from .program import Program, Value, dtype_of
 
-HANDLERS = {**pointwise.HANDLERS, **views.HANDLERS, **reductions.HANDLERS, **indexing.HANDLERS}
+HANDLERS = {**pointwise.HANDLERS, **views.HANDLERS, **reductions.HANDLERS, **scans.HANDLERS,
+            **indexing.HANDLERS}
 
 
 class ImportFailure(Exception):
@@ -38,6 +39,11 @@ class Node:
     def stride_of(self, i):
         """Recorded strides of an argument."""
         return self.records[self.recorded["args"][i]["ref"]]["out"]["stride"]
+
+    def is_used(self, i):
+        """Whether a node takes result i."""
+        return any(r["op"] == "<built-in function getitem>" and r["args"] == [{"ref": self.name}, i]
+                   for r in self.records.values())
 
     @property
     def dtype(self):

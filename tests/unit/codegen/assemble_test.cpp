@@ -113,7 +113,10 @@ std::vector<fs::path> files_of(const std::string &folder, const std::string &ext
   return files;
 }
 
-bool is_computed(Op op) { return info(op).is_elementwise() || info(op).kind == OpKind::Reduce; }
+bool is_computed(Op op) {
+  OpKind kind = info(op).kind;
+  return info(op).is_elementwise() || kind == OpKind::Reduce || kind == OpKind::Scan;
+}
 
 std::vector<NodeId> operands_of(GraphData &g, Op op, DType type) {
   std::size_t count = 1;
@@ -135,6 +138,10 @@ Graph graph_of(Op op, DType type) {
   auto output = [&](NodeId y) { add_output(g, "y" + std::to_string(g.outputs.size()), y); };
   if (info(op).kind == OpKind::Reduce) {
     for (int axis : {0, 1}) output(build_reduce(g, op, x[0], {axis}, false));
+  } else if (info(op).kind == OpKind::Scan) {
+    for (int axis : {0, 1})
+      for (bool reverse : {false, true})
+        output(build_scan(g, op, x[0], {axis, axis == 0, reverse}));
   } else if (op == Op::Bitcast) {
     output(build_convert(g, op, x[0], type));
   } else if (info(op).kind == OpKind::Convert) {

@@ -34,6 +34,9 @@ std::string head(const GraphData &g, NodeId id) {
   if (info(op).kind == OpKind::Convert) append(text, ":{}", to_string(g.dtype(id)));
   if (const AxesAttr *a = std::get_if<AxesAttr>(&g.any_attr(id)))
     append(text, "{{{}}}", join(a->axes, ","));
+  if (const ScanAttr *a = std::get_if<ScanAttr>(&g.any_attr(id)))
+    append(text, "{{{}{}{}}}", a->axis, a->exclusive ? " exclusive" : "",
+           a->reverse ? " reverse" : "");
   if (const SliceAttr *a = std::get_if<SliceAttr>(&g.any_attr(id)))
     for (std::size_t i = 0; i < a->step.size(); ++i)
       append(text, "{}{}:{}", i ? "," : "@", to_string(a->start[i]), a->step[i]);
