@@ -88,12 +88,14 @@ void reduce_product(Expected &out, const Expected &x, const Folding &f) {
   std::size_t n = out.stored();
   std::vector<R> product(n, 1);
   std::vector<double> error(n, 0), grown(n, 0), shrunk(n, 0);
+  std::vector<bool> unknown(n, false);
   double unit = accumulation_unit(out.dtype);
   for_each(f, [&](std::int64_t r, std::int64_t i) {
     Ball<R> ball = ball_at<R>(x, i);
     double magnitude = std::fabs(double(ball.v));
     error[r] = error[r] * (magnitude + ball.e) + std::fabs(double(product[r])) * ball.e;
     product[r] *= ball.v;
+    if (std::isinf(ball.e)) unknown[r] = true;
     error[r] += std::fabs(double(product[r])) * unit * (f.count > 1);
     if (magnitude != 0 && std::isfinite(magnitude))
       (magnitude > 1 ? grown : shrunk)[r] += std::fabs(std::log2(magnitude));
@@ -104,7 +106,7 @@ void reduce_product(Expected &out, const Expected &x, const Folding &f) {
   for (std::size_t r = 0; r < n; ++r) {
     bool left = f.count > 1 && (grown[r] > range || shrunk[r] > range);
     double e = std::isnan(product[r]) && !std::isinf(error[r]) ? 0 : error[r];
-    if (left && !std::isnan(product[r])) e = kUnknown;
+    if (unknown[r] || (left && !std::isnan(product[r]))) e = kUnknown;
     set_ball(out, r, finish(p, Ball<R>{product[r], std::isnan(e) ? kUnknown : e}));
   }
 }
@@ -114,12 +116,14 @@ void reduce_extreme(Expected &out, const Expected &x, const Folding &f, int sign
   constexpr R kInf = std::numeric_limits<R>::infinity();
   std::size_t n = out.stored();
   std::vector<R> best(n, -kInf), low(n, -kInf), high(n, -kInf);
+  std::vector<bool> unknown(n, false);
   bool inexact = !x.error.empty();
   for_each(f, [&](std::int64_t r, std::int64_t i) {
     Ball<R> ball = ball_at<R>(x, i);
     ball.v *= sign;
     best[r] = float_max(best[r], ball.v);
     if (!inexact) return;
+    if (std::isnan(ball.v) && ball.e > 0) unknown[r] = true;
     low[r] = std::fmax(low[r], ball.v - ball.e);
     high[r] = std::fmax(high[r], ball.v + ball.e);
   });
@@ -127,7 +131,7 @@ void reduce_extreme(Expected &out, const Expected &x, const Folding &f, int sign
     double e = 0;
     if (inexact && !std::isnan(best[r]) && low[r] != high[r])
       e = double(std::max(high[r] - best[r], best[r] - low[r]));
-    set_ball(out, r, Ball<R>{best[r] * sign, std::isnan(e) ? kUnknown : e});
+    set_ball(out, r, Ball<R>{best[r] * sign, unknown[r] || std::isnan(e) ? kUnknown : e});
   }
 }
 

@@ -91,6 +91,7 @@ class RunningProduct {
     double magnitude = std::fabs(double(x.v));
     error_ = error_ * (magnitude + x.e) + std::fabs(double(product_)) * x.e;
     product_ *= x.v;
+    unknown_ = unknown_ || std::isinf(x.e);
     if (count_++ > 0) error_ += std::fabs(double(product_)) * unit_;
     if (magnitude != 0 && std::isfinite(magnitude))
       (magnitude > 1 ? grown_ : shrunk_) += std::fabs(std::log2(magnitude));
@@ -99,6 +100,7 @@ class RunningProduct {
   /// Some order of multiplication may leave the range although the product does not.
   Ball<R> state() const {
     bool left = count_ > 1 && (grown_ > range_ || shrunk_ > range_);
+    if (unknown_) return {product_, kUnknown};
     if (std::isnan(product_)) return {product_, std::isinf(error_) ? kUnknown : 0};
     return {product_, left || std::isnan(error_) ? kUnknown : error_};
   }
@@ -107,6 +109,7 @@ class RunningProduct {
   double unit_, range_;
   R product_ = 1;
   double error_ = 0, grown_ = 0, shrunk_ = 0;
+  bool unknown_ = false;
   std::int64_t count_ = 0;
 };
 
@@ -171,19 +174,21 @@ void scan_extreme(Expected &out, const Expected &x, const ScanAttr &attr, int si
       sign *
       double(as_double({out.dtype, identity(sign > 0 ? Monoid::Max : Monoid::Min, out.dtype)[0]}));
   R best = none, low = none, high = none;
+  bool unknown = false;
   for_each_row(
-      rows_of(out.shape, attr.axis), attr, [&] { best = low = high = none; },
+      rows_of(out.shape, attr.axis), attr, [&] { best = low = high = none, unknown = false; },
       [&](std::int64_t i) {
         Ball<R> ball = ball_at<R>(x, i);
         ball.v *= sign;
         best = float_max(best, ball.v);
+        unknown = unknown || (std::isnan(ball.v) && ball.e > 0);
         low = std::fmax(low, ball.v - R(ball.e));
         high = std::fmax(high, ball.v + R(ball.e));
       },
       [&](std::int64_t i) {
         double e = 0;
         if (!std::isnan(best) && low != high) e = double(std::max(high - best, best - low));
-        set_ball(out, i, Ball<R>{best * sign, std::isnan(e) ? kUnknown : e});
+        set_ball(out, i, Ball<R>{best * sign, unknown || std::isnan(e) ? kUnknown : e});
       });
 }
 

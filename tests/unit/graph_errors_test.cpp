@@ -49,7 +49,7 @@ TEST(GraphErrors, PointAtTheToken) {
   EXPECT_EQ(body_error("%y = cumsum %x"), "t:2:6: error: cumsum needs axis=");
   EXPECT_EQ(body_error("%y = cumsum %x axis=2"),
             "t:2:6: error: cumsum: axis 2 of f32[4, 6], whose rank is 2");
-  EXPECT_EQ(body_error("%y = cummax %x axis=[0]"), "t:2:17: error: axis is an integer");
+  EXPECT_EQ(body_error("%y = cummax %x axis=[0]"), "t:2:16: error: axis is an integer");
   EXPECT_EQ(body_error("%y = cumsum %x axis=1 keep"), "t:2:23: error: cumsum takes no keep");
   EXPECT_EQ(body_error("%y = exp %x reverse"), "t:2:13: error: exp takes no reverse");
   EXPECT_EQ(body_error("%c = cast %x : i32 %y = logcumsumexp %c axis=0"),

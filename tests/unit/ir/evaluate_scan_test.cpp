@@ -108,7 +108,9 @@ TEST(EvaluateScan, AgreesWithLoops) {
         Comparison comparison = compare(scanned(c, x), by_loop(c, x));
         EXPECT_TRUE(comparison.passed()) << info(op).text << " of " << to_string(type) << " " << n
                                          << ": " << to_string(comparison);
-        if (op != Op::CumProd) EXPECT_EQ(comparison.uncertain, 0) << info(op).text;
+        if (op != Op::CumProd) {
+          EXPECT_EQ(comparison.uncertain, 0) << info(op).text;
+        }
         ++cases;
       }
     }
@@ -120,7 +122,7 @@ TEST(EvaluateScan, AWrongElementIsFound) {
   Case c{Op::CumSum, DType::F32, {1, false, false}};
   Tensor x = sample(DType::F32, {3, 1000}, 9), y = by_loop(c, x);
   EXPECT_TRUE(compare(scanned(c, x), y).passed());
-  y.set_bits(1500, encode_float(DType::F32, as_double(y.literal(1500)) + 0.01));
+  y.set_bits(1500, encode_float(DType::F32, as_double(y.literal(1500)) + 0.05));
   EXPECT_EQ(compare(scanned(c, x), y).failures, 1);
   Case shifted{Op::CumSum, DType::F32, {1, true, false}};
   EXPECT_FALSE(compare(scanned(shifted, x), by_loop(c, x)).passed());
@@ -133,7 +135,7 @@ TEST(EvaluateScan, ErrorsGrowAlongTheAxis) {
     EXPECT_EQ(y.error[0], 0);
     EXPECT_GT(y.error[1], 0);
     EXPECT_GT(y.error[499], 20 * y.error[3]);
-    EXPECT_LT(y.error[499], 1e-2);
+    EXPECT_LT(y.error[499], 2e-2);
   }
 }
 
@@ -144,7 +146,8 @@ TEST(EvaluateScan, ErrorsOfElementsArePassedOn) {
   g.output("max", cummax(x, 0));
   g.output("log", logcumsumexp(x, 0));
   std::vector<Expected> y =
-      evaluate(g.data(), std::vector<Tensor>{Tensor(f32, {3}, {1, 0.5, 1.5})}).outputs;
+      evaluate(g.data(), std::vector<Tensor>{Tensor(f32, {3}, std::vector<double>{1, 0.5, 1.5})})
+          .outputs;
   double own = y[1].error[0];
   EXPECT_GT(own, 0);
   EXPECT_EQ(y[1].error[1], own);      // the maximum stays the first
@@ -171,9 +174,23 @@ TEST(EvaluateScan, ASpecialValueHoldsFromItsPlaceOn) {
 }
 
 TEST(EvaluateScan, APartThatMayOverflowMakesTheRestUncertain) {
-  Tensor x(f32, {1, 4}, {-3e38, 3e38, 3e38, 1});
+  Tensor x(f32, {1, 4}, std::vector<double>{-3e38, 3e38, 3e38, 1});
   Comparison c = compare(scanned({Op::CumSum, DType::F32, {1, false, false}}, x), x);
   EXPECT_EQ(c.uncertain, 3);
+}
+
+TEST(EvaluateScan, WhatIsUnknownStaysSoWhateverItsValueIs) {
+  Graph g;
+  Value x = log(sin(g.input("x", f32, {2})) - 1.0);  // of pi / 2, NaN or -inf
+  g.output("prod", prod(x, {0}));
+  g.output("cumprod", cumprod(x, 0));
+  g.output("cumsum", cumsum(x, 0));
+  g.output("logcumsumexp", logcumsumexp(x, 0));
+  g.output("cummax", cummax(x, 0));
+  g.output("max", reduce_max(x, {0}));
+  Tensor in(f32, {2}, std::vector<double>{1.5707964, 1});
+  for (const Expected &y : evaluate(g.data(), std::vector<Tensor>{in}).outputs)
+    EXPECT_TRUE(std::isinf(y.error[0]));
 }
 
 TEST(EvaluateScan, EmptyAxesGiveNothing) {

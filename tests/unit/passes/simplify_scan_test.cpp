@@ -59,15 +59,5 @@ TEST(SimplifyScan, EqualRowsAreScannedOnce) {
       "cummax{1}(broadcast[4, 6](x))");
 }
 
-TEST(SimplifyScan, ExtremesOfAConstant) {
-  auto of = [](ScanOptions options) {
-    return simplified([&](Graph &g, Value x, Value) {
-      return x + cummax(g.constant(3, f32, {4, 5}), 1, options);
-    });
-  };
-  EXPECT_EQ(of({}), "add(x, 3)");
-  EXPECT_EQ(of(kExclusive), "add(x, cummax{1 exclusive}(3))");
-}
-
 }  // namespace
 }  // namespace fuse
