@@ -207,8 +207,8 @@ void Emitter::emit_for(const Stmt &stmt) {
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
   llvm::PHINode *iteration = b_.CreatePHI(b_.getInt32Ty(), 2, stmt.loop);
-  loop.iteration =
-      stmt.reverse ? b_.CreateSub(b_.CreateSub(count, b_.getInt32(1)), iteration) : iteration;
+  loop.count = loop.iteration = iteration;
+  if (stmt.reverse) loop.iteration = b_.CreateSub(b_.CreateSub(count, b_.getInt32(1)), iteration);
   iteration->addIncoming(b_.getInt32(0), loop.preheader);
   b_.CreateCondBr(b_.CreateICmpULT(iteration, count), body, exit);
   b_.SetInsertPoint(body);

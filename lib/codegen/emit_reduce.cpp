@@ -32,7 +32,7 @@ Element Emitter::gather_element(const Stmt &stmt, const Assignment &assignment,
                                 const std::vector<std::uint32_t> &axes,
                                 const std::vector<DType> &dtypes) {
   Element element;
-  for (std::size_t i = 0; i < stmt.operands.size(); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(num_operands(stmt.monoid)); ++i) {
     ValueId operand = stmt.operands[i];
     Scalar scalar = {value_at(operand, assignment), kernel_.values[operand].dtype};
     element.operands.push_back(ops_.cast(scalar, dtypes[i]));

@@ -74,8 +74,7 @@ void Emitter::emit_scan(const Stmt &stmt) {
   Loop *loop = accumulating_loop({scan.axis});
   for (std::size_t s = 0; s < scan.rest.size(); ++s) {
     if (loop) scan.memory.push_back(make_accumulator(*loop, scan.monoid));
-    scan.carries.push_back(loop ? load_accumulator(scan.memory[s], dtypes)
-                                : scan.monoid.identity());
+    scan.carries.push_back(carry_of_scan(scan, loop, s));
   }
   scan_slots(scan);
   llvm::Value *place = scan_place(scan), *lanes = b_.getInt32(std::uint32_t(scan.along.lanes));
@@ -90,6 +89,20 @@ void Emitter::emit_scan(const Stmt &stmt) {
     for (std::size_t c = 0; c < dtypes.size(); ++c)
       b_.CreateStore(scan.carries[s][c], scan.memory[s][c]);
   define_scan(scan);
+}
+
+/// What a slot of the rest goes on from: in the first iteration, or where there are none, the
+/// start.
+State Emitter::carry_of_scan(Scan &scan, const Loop *loop, std::size_t slot) {
+  State start;
+  for (ValueId v : scan_start(*scan.stmt)) start.push_back(value_at(v, scan.rest.decode(slot)));
+  if (!loop) return start.empty() ? scan.monoid.identity() : start;
+  State carry = load_accumulator(scan.memory[slot], scan.monoid.dtypes());
+  if (start.empty()) return carry;
+  llvm::Value *is_first = b_.getTrue();
+  for (const Loop *inner = loop; inner <= &loops_.back(); ++inner)
+    is_first = b_.CreateAnd(is_first, b_.CreateIsNull(inner->count));
+  return select_state(b_, is_first, start, carry);
 }
 
 /// Each chunk of the thread: its states, and its total.

@@ -73,7 +73,8 @@ class Emitter {
   /// A `for` being emitted. Accumulators start in the preheader.
   struct Loop {
     const Stmt *stmt = nullptr;
-    llvm::Value *iteration = nullptr;
+    llvm::Value *iteration = nullptr;  // the value of the digit
+    llvm::Value *count = nullptr;      // of iterations before this one
     llvm::BasicBlock *preheader = nullptr;
     int barriers = 0;
     int cluster_barriers = 0;
@@ -294,6 +295,7 @@ class Emitter {
   void emit_scan(const Stmt &stmt);
   Scan make_scan(const Stmt &stmt);
   SlotSpace slots_without(ValueId value, std::uint32_t axis) const;
+  State carry_of_scan(Scan &scan, const Loop *loop, std::size_t slot);
   void scan_slots(Scan &scan);
   llvm::Value *scan_place(const Scan &scan);
   llvm::Value *lane_at(const Scan &scan, llvm::Value *place);

@@ -121,6 +121,27 @@ inline double accumulation_unit(DType dtype) { return dtype == DType::F64 ? 0x1p
 inline double largest_partial(DType dtype) {
   return largest_finite(dtype == DType::F64 ? DType::F64 : DType::F32);
 }
+
+/// Of the finite elements of a sum: what those of each sign come to.
+struct SumRange {
+  double positive = 0, negative = 0;
+
+  void add(double v, double e) {
+    if (!std::isfinite(v)) return;
+    positive += std::max(0.0, v + e);
+    negative += std::max(0.0, e - v);
+  }
+
+  /// Whether some order of addition leaves the range although the sum does not, or leaves it at the
+  /// other end than an infinite element.
+  bool may_overflow(double sum, double largest) const {
+    if (std::isnan(sum)) return false;
+    if (std::isinf(sum)) return (sum > 0 ? negative : positive) > largest;
+    double greater = std::max(positive, negative), lesser = std::min(positive, negative);
+    return greater > largest && lesser > 1e-9 * greater;
+  }
+};
+
 template <class R>
 Ball<R> finish(const Precision &p, Ball<R> y) {
   if (!p.is_16_bit() || !std::isfinite(y.v)) return settle(p, y);

@@ -61,11 +61,13 @@ void reduce_sum(Expected &out, const Expected &x, const Folding &f, int extra_de
   std::size_t n = out.stored();
   std::vector<R> sum(n, 0);
   std::vector<double> magnitude(n, 0), brought(n, 0);
+  std::vector<SumRange> range(n);
   for_each(f, [&](std::int64_t r, std::int64_t i) {
     Ball<R> ball = ball_at<R>(x, i);
     sum[r] += ball.v;
     magnitude[r] += std::fabs(double(ball.v)) + ball.e;
     brought[r] += ball.e;
+    range[r].add(double(ball.v), ball.e);
   });
   const Precision p(out.dtype);
   double depth =
@@ -76,9 +78,8 @@ void reduce_sum(Expected &out, const Expected &x, const Folding &f, int extra_de
     double own = f.count > 1 ? (depth + 2) * unit * magnitude[r] : 0;
     // The identity 0 turns a sum of -0 into 0 where it takes part.
     if (own == 0 && sum[r] == 0 && f.count > 0) own = decode_float(out.dtype, 1);
-    bool one_sign = std::fabs(double(sum[r])) + brought[r] >= magnitude[r] * (1 - 1e-9);
-    bool may_overflow = std::isfinite(sum[r]) && magnitude[r] > largest_partial(out.dtype);
-    Ball<R> y{sum[r], may_overflow && !one_sign ? kUnknown : brought[r] + own};
+    bool leaves = range[r].may_overflow(double(sum[r]), largest_partial(out.dtype));
+    Ball<R> y{sum[r], leaves ? kUnknown : brought[r] + own};
     set_ball(out, r, finish(p, std::isfinite(sum[r]) || std::isinf(y.e) ? y : Ball<R>{y.v, 0}));
   }
 }

@@ -61,23 +61,25 @@ class RunningSum {
     sum_ += x.v;
     magnitude_ += std::fabs(double(x.v)) + x.e;
     brought_ += x.e;
+    range_.add(double(x.v), x.e);
     ++count_;
   }
 
   Ball<R> state() const {
-    if (std::isnan(sum_) || std::isinf(sum_)) return {sum_, std::isinf(brought_) ? kUnknown : 0};
+    if (std::isinf(brought_) || range_.may_overflow(double(sum_), largest_))
+      return {sum_, kUnknown};
+    if (!std::isfinite(sum_)) return {sum_, 0};
     double own = count_ > 1 ? double(count_ + 1) * unit_ * magnitude_ : 0;
     // The identity 0 turns a sum of -0 into 0 where it takes part.
     if (own == 0 && sum_ == 0 && count_ > 0) own = smallest_;
-    bool one_sign = std::fabs(double(sum_)) + brought_ >= magnitude_ * (1 - 1e-9);
-    bool may_overflow = magnitude_ > largest_ && !one_sign;
-    return {sum_, may_overflow ? kUnknown : brought_ + own};
+    return {sum_, brought_ + own};
   }
 
  private:
   double unit_, largest_, smallest_;
   R sum_ = 0;
   double magnitude_ = 0, brought_ = 0;
+  SumRange range_;
   std::int64_t count_ = 0;
 };
 

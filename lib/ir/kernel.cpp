@@ -143,6 +143,10 @@ bool has_fill(const Kernel &kernel, const Stmt &load) {
          kernel.buffers[load.buffer].role != BufferRole::Scalar;
 }
 
+std::span<const ValueId> scan_start(const Stmt &scan) {
+  return std::span(scan.operands).subspan(static_cast<std::size_t>(num_operands(scan.monoid)));
+}
+
 bool stays_in_thread(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant:

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -106,7 +107,7 @@ enum class StmtKind : std::uint8_t {
   Load,       // %r = load %buffer[expr] (if %p) (fill literal)      0 where %p is false
   Store,      // store %buffer[expr] = %a (if %p)
   Reduce,     // %r, .. = reduce monoid(%a, ..) over dims (terms) (approx)
-  Scan,       // %r, .. = scan monoid(%a, ..) over dim (exclusive) (reverse)
+  Scan,       // %r, .. = scan monoid(%a, ..) over dim (from %s, ..) (exclusive) (reverse)
   Move,       // %r = move %a to Layout via shared[expr]
   Keep,       // %r = keep reg|shared %a             hides how %a was made from the compiler
   For,        // for name (reverse) { .. }           binds the loop digit of that name
@@ -255,6 +256,9 @@ std::vector<std::string> symbols_of(const Kernel &kernel);
 
 /// Whether a load has a fill: it has no guard, is no bulk load and reads no scalar.
 bool has_fill(const Kernel &kernel, const Stmt &load);
+
+/// The state that a scan starts from, behind its operands; empty: the identity.
+std::span<const ValueId> scan_start(const Stmt &scan);
 
 /// Whether the statement meets no other threads, but for a reduction that may end in its loop.
 bool stays_in_thread(const Stmt &stmt);

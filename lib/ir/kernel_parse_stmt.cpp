@@ -196,12 +196,17 @@ std::vector<DType> KernelParser::parse_fold(Stmt &s, StmtKind kind) {
                            " operands, not " + std::to_string(s.operands.size()));
   lexer_.expect("over");
   s.axes = parse_dim_list();
+  DType state_type = operand_dtype(s);
+  if (kind == StmtKind::Scan && lexer_.accept("from")) {
+    do s.operands.push_back(parse_value());
+    while (lexer_.accept(","));
+  }
   s.exclusive = kind == StmtKind::Scan && lexer_.accept("exclusive");
   s.reverse = kind == StmtKind::Scan && lexer_.accept("reverse");
   s.terms = kind == StmtKind::Reduce && s.monoid == Monoid::Online && lexer_.accept("terms");
   s.approximate = kind == StmtKind::Reduce && lexer_.accept("approx");
-  std::vector<DType> dtypes(static_cast<std::size_t>(num_results(s.monoid)), operand_dtype(s));
-  if (s.operands.size() == 2) dtypes[1] = k_.values[s.operands[1]].dtype;
+  std::vector<DType> dtypes(static_cast<std::size_t>(num_results(s.monoid)), state_type);
+  if (num_operands(s.monoid) == 2) dtypes[1] = k_.values[s.operands[1]].dtype;
   if (s.terms) dtypes.push_back(dtypes[0]);
   return dtypes;
 }

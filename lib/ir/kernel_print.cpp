@@ -192,6 +192,15 @@ class Printer {
     if (s.pipe > 0) append(out_, " pipe {}", s.pipe);
   }
 
+  void print_scan(const Stmt &s) {
+    std::vector<ValueId> start(scan_start(s).begin(), scan_start(s).end());
+    std::vector<ValueId> operands(s.operands.begin(),
+                                  s.operands.end() - std::ptrdiff_t(start.size()));
+    append(out_, "scan {}({}) over {}", fuse::to_string(s.monoid), values(operands), dims(s.axes));
+    if (!start.empty()) append(out_, " from {}", values(start));
+    append(out_, "{}{}", s.exclusive ? " exclusive" : "", s.reverse ? " reverse" : "");
+  }
+
   void print_statement(const Stmt &s) {
     switch (s.kind) {
       case StmtKind::Constant:
@@ -208,10 +217,7 @@ class Printer {
         append(out_, "reduce {}({}) over {}{}{}", fuse::to_string(s.monoid), values(s.operands),
                dims(s.axes), s.terms ? " terms" : "", s.approximate ? " approx" : "");
         break;
-      case StmtKind::Scan:
-        append(out_, "scan {}({}) over {}{}{}", fuse::to_string(s.monoid), values(s.operands),
-               dims(s.axes), s.exclusive ? " exclusive" : "", s.reverse ? " reverse" : "");
-        break;
+      case StmtKind::Scan: print_scan(s); break;
       case StmtKind::Move:
         append(out_, "move.{}.{} {} to {} via shared[{}]", s.vector, s.read_vector,
                values(s.operands), k_.layouts[s.layout].name, index(s.index));

@@ -25,8 +25,8 @@
 //  19  guards are bool; inputs and scalars are not stored; a buffer that is both loaded and stored
 //      is coherent; loads with a guard, in bulk or of scalars have no fill
 //  20  reduced dims are whole axes, available, and the operands depend on each
-//  21  a scanned axis has digits loop . reg . thread . reg . vec only, its thread digits adjoin,
-//      and its loops run in the direction of the scan
+//  21  a scanned axis has digits grid . loop . reg . thread . reg . vec only, its thread digits
+//      adjoin, its loops run in the direction of the scan; a start is the same along the axis
 //  22  a move keeps the dims of its operand: both layouts have them, available; its shared offset
 //      uses no values, has bounds, is not negative, and keeps its vectors together at their
 //      boundary
@@ -135,8 +135,7 @@ class Verifier {
         break;
       case StmtKind::Scan:
         verify_fold(s);
-        verify_scan_axis(k_, layout(), s, place());
-        verify_direction(s);
+        verify_scan(k_, layout(), s, loops_, is_reverse_, place());
         break;
       case StmtKind::Move: verify_move(s); break;
       case StmtKind::Keep:
@@ -201,9 +200,8 @@ class Verifier {
             "%{} is noted in another layout", value.name);
       defined_[v] = true;
       is_literal_[v] = s.kind == StmtKind::Constant;
-      bool is_pending = s.kind == StmtKind::Reduce && level_of(s) < pending_.size();
-      if (is_pending)
-        pending_[level_of(s)].push_back(v);
+      if (std::size_t level = level_of(s); level < pending_.size())
+        pending_[level].push_back(v);
       else
         make_visible(v);
     }
@@ -214,10 +212,11 @@ class Verifier {
     if (!scopes_.empty()) scopes_.back().push_back(v);
   }
 
-  /// Nesting level of the outermost `for` that binds a digit of the folded axes, after which the
-  /// results of a reduction are complete; loops_.size() if there is none.
+  /// Nesting level of the outermost `for` after which the results are complete; loops_.size() if
+  /// they are complete at once.
   std::size_t level_of(const Stmt &s) const {
     std::size_t level = loops_.size();
+    if (s.kind != StmtKind::Reduce) return level;
     for (std::uint32_t a : axes_of(layout(), s.axes))
       for (const Digit &d : layout().axes[a].digits)
         if (d.kind == DigitKind::Loop)
@@ -262,7 +261,9 @@ class Verifier {
   }
 
   void verify_fold(const Stmt &s) const {
-    check_counts(s, num_operands(s.monoid), num_results(s.monoid) + (s.terms ? 1 : 0));
+    int n = num_operands(s.monoid), states = num_results(s.monoid);
+    bool starts = s.kind == StmtKind::Scan && std::ssize(s.operands) > n;
+    check_counts(s, n + (starts ? states : 0), states + (s.terms ? 1 : 0));
     verify_fold_dtypes(k_, s, place());
     verify_axes(s);
   }
@@ -296,20 +297,6 @@ class Verifier {
       for (const Digit &d : layout().axes[a].digits)
         check(d.kind != DigitKind::Cta || d.extent.is_constant(1),
               "a reduction over a cluster in last_block waits for blocks that do not come");
-  }
-
-  /// Iterations come in the order of the scan.
-  void verify_direction(const Stmt &s) const {
-    auto outer = loops_.begin();
-    for (const Digit &d : layout().axes[axes_of(layout(), s.axes)[0]].digits) {
-      if (d.kind != DigitKind::Loop) continue;
-      auto loop = std::find(loops_.begin(), loops_.end(), d.name);
-      check(loop >= outer, "loop {} is bound outside a loop that is outside it on the axis",
-            d.name);
-      check(is_reverse_[static_cast<std::size_t>(loop - loops_.begin())] == s.reverse,
-            "loop {} runs against the direction of the scan", d.name);
-      outer = loop;
-    }
   }
 
   void verify_move(const Stmt &s) const {
@@ -349,10 +336,9 @@ class Verifier {
     check(loop_digit(layout(), s.loop), "layout {} has no loop {}", layout().name, s.loop);
     check(std::find(loops_.begin(), loops_.end(), s.loop) == loops_.end(), "loop {} is bound",
           s.loop);
-    check(s.pipe == 0 || (s.pipe >= 2 && s.pipe <= kMaxPipe && !s.partition && !in_pipe_),
-          "a pipe has 2 to {} stages, in a loop that is not partitioned nor in another pipe",
-          kMaxPipe);
-    check(s.pipe == 0 || !s.reverse, "a pipe runs from the first iteration");
+    bool may_pipe = !s.partition && !s.reverse && !in_pipe_;
+    check(s.pipe == 0 || (s.pipe >= 2 && s.pipe <= kMaxPipe && may_pipe),
+          "a pipe has 2 to {} stages, in a loop neither partitioned, reverse nor piped", kMaxPipe);
     loops_.push_back(s.loop);
     is_reverse_.push_back(s.reverse);
     pending_.emplace_back();
@@ -394,7 +380,7 @@ class Verifier {
   LayoutId layout_ = kNone;
   bool in_last_block_ = false;
   std::vector<std::string> loops_;             // bound, outermost first
-  std::vector<bool> is_reverse_;               // likewise
+  std::vector<bool> is_reverse_;               // of the bound loops
   bool in_pipe_ = false;                       // directly in a loop with a pipe
   std::vector<std::vector<ValueId>> pending_;  // per loop: results complete after it
   std::vector<std::vector<ValueId>> scopes_;   // values that end with each open scope

@@ -29,9 +29,11 @@ void verify_compute_dtypes(const Kernel &kernel, const Stmt &stmt,
                            const std::vector<bool> &is_literal, const std::string &place);
 void verify_fold_dtypes(const Kernel &kernel, const Stmt &stmt, const std::string &place);
 
-/// Invariant 21 of a scan.
-void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
-                      const std::string &place);
+/// Invariant 21 of a scan, whose operands and results are counted; of the loops around it,
+/// outermost first.
+void verify_scan(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
+                 const std::vector<std::string> &loops, const std::vector<bool> &is_reverse,
+                 const std::string &place);
 
 /// Invariant 26 of a load that stands in a pipe.
 void verify_bulk_load(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,

@@ -9,17 +9,17 @@ namespace {
 constexpr std::int64_t kWarp = 32;
 
 /// Where a digit may stand on a scanned axis; regs stand on either side of the threads.
-enum class Place : std::uint8_t { Loop, Outer, Thread, Inner, Nowhere };
+enum class Place : std::uint8_t { Grid, Loop, Outer, Thread, Inner, Nowhere };
 
 bool is_single(const Digit &d) { return d.extent.is_constant(1); }
 
 Place place_behind(Place last, DigitKind kind) {
   switch (kind) {
-    case DigitKind::Loop: return last == Place::Loop ? Place::Loop : Place::Nowhere;
+    case DigitKind::Grid: return last == Place::Grid ? Place::Grid : Place::Nowhere;
+    case DigitKind::Loop: return last <= Place::Loop ? Place::Loop : Place::Nowhere;
     case DigitKind::Thread: return last <= Place::Thread ? Place::Thread : Place::Nowhere;
     case DigitKind::Reg:
     case DigitKind::Vec: return last < Place::Thread ? Place::Outer : Place::Inner;
-    case DigitKind::Grid:
     case DigitKind::Cta: return Place::Nowhere;
   }
   return Place::Nowhere;
@@ -29,7 +29,7 @@ Place place_behind(Place last, DigitKind kind) {
 
 std::optional<ScanThreads> scan_threads_of(const Axis &axis) {
   ScanThreads threads;
-  Place place = Place::Loop;
+  Place place = Place::Grid;
   for (const Digit &d : axis.digits) {
     if (is_single(d)) continue;
     bool adjoins = place == Place::Thread;

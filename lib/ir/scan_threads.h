@@ -18,7 +18,7 @@ struct ScanThreads {
 };
 
 /// The thread digits of an axis as one; nullopt where a scan cannot run along the axis: its digits
-/// are not loop . reg . thread . reg . vec, or thread digits do not adjoin.
+/// are not grid . loop . reg . thread . reg . vec, or thread digits do not adjoin.
 std::optional<ScanThreads> scan_threads_of(const Axis &axis);
 
 /// Slots of the axis that lie outside its thread digits: a thread has a chunk of neighbours for

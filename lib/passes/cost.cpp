@@ -91,8 +91,8 @@ Cost predict(const Work &w, const Target &t) {
   cost.efficiency = closed_queue_efficiency(resident, service, away);
 
   double busy = service > 0 ? on_pipe / cost.efficiency : away;
-  double waiting =
-      t.launch_seconds + (w.finish ? kFinishSeconds + w.finish_bytes / kBlockBytesPerSecond : 0);
+  double waiting = w.launches * t.launch_seconds +
+                   (w.finish ? kFinishSeconds + w.finish_bytes / kBlockBytesPerSecond : 0);
   if (busy - on_pipe + waiting > on_pipe) cost.bound = Pipe::Latency;
   cost.seconds = busy + waiting;
   return cost;

@@ -44,8 +44,9 @@ struct Work {
   double blocks = 1;
   int threads = 256;
   int cluster = 1;
-  double registers = 32;    // per thread
-  int phases = 1;           // loads, and each reduction that the next depends on
+  double registers = 32;  // per thread
+  int phases = 1;         // loads, and each reduction that the next depends on
+  int launches = 1;
   bool finish = false;      // the last block folds partial results
   double finish_bytes = 0;  // that it reads, if they are many
 };

@@ -43,6 +43,7 @@ Reject GroupEvaluator::find_reductions(std::span<const PlanId> values, Features 
       if (!is_member(e.from)) continue;
       s.folds |= scratch_[e.from].folds;
       s.level = std::max(s.level, scratch_[e.from].level);
+      s.scanned = s.scanned || scratch_[e.from].scanned;
     }
     for (std::size_t k = 0; k < f.sets.size(); ++k)
       if (s.folds >> k & 1)
@@ -54,6 +55,8 @@ Reject GroupEvaluator::find_reductions(std::span<const PlanId> values, Features 
     if (value.kind == ValueKind::Scan) {
       // Not the end of a pass over the rows: its results are there as the pass goes.
       f.sets[set].reexpands = true;
+      f.scans_scans = f.scans_scans || s.scanned;
+      s.scanned = true;
       s.folds |= 1u << set;
       if (Reject reject = agree_on_scan(v, f); reject != Reject::None) return reject;
       continue;

@@ -91,9 +91,10 @@ class GroupEvaluator {
  private:
   struct Scratch {  // of one value of the group
     bool written = false;
-    unsigned folds = 0;  // fold sets of the nearest reductions that it depends on or is
-    unsigned needs = 0;  // Reduction: that it depends on
-    int level = 0;       // reductions that it depends on, one after another
+    unsigned folds = 0;    // fold sets of the nearest reductions that it depends on or is
+    unsigned needs = 0;    // Reduction: that it depends on
+    bool scanned = false;  // that it depends on a scan or is one
+    int level = 0;         // reductions that it depends on, one after another
     MapSet maps;
     unsigned phases = 0;  // between reductions, in which it is needed: bits
     AtomList changed;     // by the index maps
@@ -124,6 +125,7 @@ class GroupEvaluator {
   Work lay_out(const Features &f) const;
   void lay_out_rows(const Features &f, Work &work) const;
   void lay_out_scanned_columns(const Features &f, Work &work) const;
+  void lay_out_split_scan(const Features &f, Work &work) const;
   void lay_out_split(const Features &f, Work &work) const;
   void lay_out_columns(const Features &f, Work &work) const;
 

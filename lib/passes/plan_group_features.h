@@ -25,7 +25,8 @@ struct GroupEvaluator::Features {
   const PlanValue *scan = nullptr;       // some scan, if there is one, and the atoms of its
   const AtomList *scan_order = nullptr;  // axis, outermost first: those of all
   int scans = 0;
-  double results = 1;  // of the largest reduction
+  bool scans_scans = false;  // one of them depends on another
+  double results = 1;        // of the largest reduction
   OpCost ops;
   double body = 0;      // statements for one element
   double row_body = 0;  // of these, those that run along the rows

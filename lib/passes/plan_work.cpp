@@ -39,6 +39,7 @@ Work GroupEvaluator::lay_out(const Features &f) const {
   else if (f.has_reduction())
     lay_out_split(f, work);
   if (f.has_columns()) lay_out_columns(f, work);
+  if (f.scans > 0) lay_out_split_scan(f, work);
   return work;
 }
 
@@ -83,6 +84,19 @@ void GroupEvaluator::lay_out_scanned_columns(const Features &f, Work &work) cons
   work.phases = 2 + f.levels;
   work.hbm_bytes += f.row_reads * f.levels;
   work.blocks = std::ceil(columns / kLanes);
+}
+
+/// Few long rows: a kernel more finds where blocks start, and reads what they scan once more.
+void GroupEvaluator::lay_out_split_scan(const Features &f, Work &work) const {
+  bool may_split = f.levels == 0 && !f.scans_scans && !f.has_columns() &&
+                   f.row >= static_cast<double>(kSplitScan) &&
+                   work.blocks * kSplitShare <= target_.num_sms;
+  if (!may_split) return;
+  work.hbm_bytes += f.row_reads;
+  work.launches = 2;
+  work.finish = true;
+  work.threads = kBlockThreads;
+  work.blocks = std::max(1.0, std::ceil(p_.domains[f.space].size / (kBlockThreads * 16)));
 }
 
 /// Reductions whose results nobody reads over the folded dims: where too few blocks would own a

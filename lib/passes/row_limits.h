@@ -11,6 +11,11 @@ namespace fuse {
 /// Elements of its row that a thread holds, at most.
 inline constexpr int kMaxElementsPerThread = 64;
 
+/// A scanned axis of this length is cut where blocks that pass over it alone would leave all but
+/// one in so many SMs without work: its elements are then read twice.
+inline constexpr std::int64_t kSplitScan = 65536;
+inline constexpr int kSplitShare = 2;
+
 /// Threads of each block where several share a row; twice as many where fewer blocks shall meet.
 inline constexpr std::int64_t kClusterThreads = 128;
 

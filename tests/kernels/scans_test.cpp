@@ -135,6 +135,40 @@ TEST_P(Scans, AgreeOnEveryMonoidAndDirection) {
       }
 }
 
+/// Two blocks scan their parts of a row, each from what the parts before it have added up to.
+TEST(ScanParts, StartWhereThePartsBeforeEnd) {
+  for (bool reverse : {false, true}) {
+    std::string word = reverse ? " reverse" : "";
+    Kernel kernel = parse_kernel(
+        "kernel @k(%x: f32[500], %o: f32[2]) -> (%y: f32[500]) threads 64 cluster 1 index 64 {\n"
+        "dims p: 2, r: 500\n"
+        "layout L: r = grid 2 . loop:k 2 . thread 64 . reg 2; p = grid 2\n"
+        "in L {\n%s = load %o[p]\nfor k" +
+        word + " {\n%v = load %x[r]\n%c = scan sum(%v) over r from %s exclusive" + word +
+        "\nstore %y[r], %c\n}\n}\n}\n");
+    verify(kernel);
+    std::vector<float> x(500), o(2), y(500, NAN), host(500, NAN), wanted(500);
+    for (std::size_t i = 0; i < 500; ++i) x[i] = static_cast<float>(i % 7);
+    o[reverse ? 1 : 0] = 3;
+    float running = 3;
+    for (std::size_t n = 0; n < 500; ++n) {
+      std::size_t i = reverse ? 499 - n : n;
+      if (n == (reverse ? 244u : 256u)) o[reverse ? 0 : 1] = running;
+      wanted[i] = running;
+      running += x[i];
+    }
+    interpret(kernel, {{{x.data(), 500, 0}, {o.data(), 2, 0}, {y.data(), 500, 0}}, {}, 0});
+    EXPECT_EQ(y, wanted);
+    void *pointers[] = {x.data(), o.data(), host.data()};
+    void *arguments[] = {&pointers[0], &pointers[1], &pointers[2]};
+    HostLaunch launch;
+    launch.grid = 2;
+    launch.arguments = arguments;
+    HostKernel(kernel, Target::named("host")).launch(launch);
+    EXPECT_EQ(host, wanted);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Layouts, Scans,
     testing::Values(

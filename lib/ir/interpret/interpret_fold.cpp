@@ -42,7 +42,7 @@ std::vector<FoldElement> Interpreter::elements_at(const Stmt &s, const ThreadId 
     machine_.locate(layout_, id, slots, loops_, position);
     FoldElement &e = elements.emplace_back();
     e.valid = position.valid_on(reduced.axes());
-    for (std::size_t i = 0; i < s.operands.size(); ++i)
+    for (std::size_t i = 0; i < static_cast<std::size_t>(num_operands(s.monoid)); ++i)
       e.operands[i] = slot(s.operands[i], id, slots);
   }
   return elements;

@@ -73,6 +73,23 @@ void Interpreter::write_scanned(const Stmt &s, const ScanStates &states,
   });
 }
 
+/// What each thread starts from, for each slot beside the axis.
+std::vector<MonoidState> Interpreter::scan_starts(const Stmt &s, const SlotRange &across) {
+  std::size_t threads = local_thread({0, kernel_.cluster, 0});
+  MonoidState none = identity(s.monoid, kernel_.values[s.results[0]].dtype);
+  std::vector<MonoidState> starts(threads * static_cast<std::size_t>(across.size()), none);
+  std::span<const ValueId> given = scan_start(s);
+  std::vector<std::int64_t> slots(layout().axes.size());
+  for (std::int64_t n = 0; n < across.size() && !given.empty(); ++n) {
+    across.decode(n, slots);
+    for_each_thread([&](const ThreadId &id) {
+      MonoidState &state = starts[static_cast<std::size_t>(n) * threads + local_thread(id)];
+      for (std::size_t i = 0; i < given.size(); ++i) state[i] = slot(given[i], id, slots);
+    });
+  }
+  return starts;
+}
+
 void Interpreter::run_scan(const Stmt &s) {
   MonoidFold fold{s.monoid, kernel_.values[s.results[0]].dtype};
   std::vector<std::uint32_t> scanned = axes_of(layout(), s.axes);
@@ -82,7 +99,7 @@ void Interpreter::run_scan(const Stmt &s) {
   std::vector<MonoidState> at_once;
   bool is_carried = !accumulating_loop(layout(), scanned).empty();
   std::vector<MonoidState> &carries = is_carried ? carries_[&s] : at_once;
-  carries.resize(threads * static_cast<std::size_t>(across.size()), fold.identity());
+  if (carries.empty()) carries = scan_starts(s, across);
   for (ValueId v : s.results) allocate(v);
   ScanThreads along = *scan_threads_of(layout().axes[scanned[0]]);
   std::vector<std::int64_t> slots(layout().axes.size());

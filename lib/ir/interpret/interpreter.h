@@ -82,6 +82,7 @@ class Interpreter {
   };
   void start_carries(const std::vector<Stmt> &body);
   void run_scan(const Stmt &s);
+  std::vector<MonoidState> scan_starts(const Stmt &s, const SlotRange &across);
   ScanStates scan_slots(const Stmt &s, std::vector<std::int64_t> slots);
   void write_scanned(const Stmt &s, const ScanStates &states, std::vector<std::int64_t> slots);
 

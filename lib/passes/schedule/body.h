@@ -32,6 +32,9 @@ struct KernelTensors {
   std::map<NodeId, std::vector<TensorRef>> writes;
 };
 
+/// Monoid of a scan.
+Monoid monoid_of_scan(Op op);
+
 /// Element offset of a position in the tensor.
 Index offset_of(const TensorRef &tensor, std::span<const Index> position);
 
@@ -69,6 +72,11 @@ class BodyBuilder {
   void set_reduced(NodeId node, std::vector<ValueId> results);
   /// Monoid of a reduction.
   static Monoid monoid_of(Op op);
+
+  /// The combination of all that a scan runs over, folded by a reduce statement.
+  std::vector<ValueId> total_of_scan(NodeId node);
+  /// Scans of the node start from this state.
+  void start_scan_from(NodeId node, std::vector<ValueId> state);
 
   const GuardConditions &guard_conditions() const { return guard_conditions_; }
 
@@ -114,6 +122,7 @@ class BodyBuilder {
   std::set<ValueId> moderate_;  // divisors whose reciprocals keep their digits
   GuardConditions guard_conditions_;
   std::map<NodeId, std::vector<ValueId>> reduce_results_;
+  std::map<NodeId, std::vector<ValueId>> scan_starts_;
   std::map<Key, ValueId> crossed_;  // packed elements, made opaque where they are used again
   std::vector<int> cheap_ops_;      // by value: operations that bring it back from what is held
   bool ok_ = true;
@@ -140,6 +149,9 @@ class BodyBuilder {
   ValueId emit_gather(const Key &key);
   ValueId emit_reduced(const Key &key);
   std::vector<Key> scan_demands(const Key &key) const;
+  bool is_at_home(const Key &key) const;
+  std::vector<ValueId> scan_operands(NodeId node);
+  DType scan_state_type(NodeId node) const;
   ValueId emit_scan(const Key &key);
   ValueId emit_log_sum(const std::vector<ValueId> &state);
   ValueId emit_iota(const Key &key);

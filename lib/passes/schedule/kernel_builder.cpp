@@ -12,9 +12,11 @@
 #include "passes/schedule/liveness.h"
 #include "passes/schedule/mapping.h"
 #include "passes/schedule/split_parts.h"
+#include "passes/schedule/split_scan.h"
 #include "passes/schedule/tiles.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fuse {
 
@@ -52,7 +54,10 @@ class Assembler {
     mapping_ = choose_mapping({built_.kernel, domain_, accesses, reductions_.use, target_, options_,
                                sizes_, alignments_, static_cast<std::int64_t>(body.size()),
                                most_live(built_.kernel, body), common_threads_});
-    assemble(body);
+    if (mapping_.form == Form::SplitScan)
+      assemble_split_scan();
+    else
+      assemble(body);
     return std::move(built_);
   }
 
@@ -166,14 +171,19 @@ class Assembler {
   }
 
   void assemble(std::vector<Stmt> &draft_body) {
+    built_.kernel.layouts = {mapping_.layout};
+    built_.kernel.body = laid_out(std::move(draft_body));
+    complete(planned_.name);
+  }
+
+  /// What follows from layouts and body.
+  void complete(std::string name) {
     Kernel &k = built_.kernel;
-    k.name = planned_.name;
+    k.name = std::move(name);
     k.threads = mapping_.threads;
     k.cluster = mapping_.cluster;
     k.resident = mapping_.resident;
-    k.layouts = {mapping_.layout};
     built_.limits = mapping_.limits;
-    k.body = laid_out(std::move(draft_body));
     k.index_bits = offsets_are_narrow() ? 32 : 64;
     set_vector_widths(k, k.body, k.layouts[0], guards_, sizes_, alignments_);
     record_assumptions();
@@ -186,6 +196,7 @@ class Assembler {
       case Form::Resident: body = std::move(flat); break;
       case Form::Streaming: stream(body); break;
       case Form::Split: split(body); break;
+      case Form::SplitScan: break;
       case Form::Tiled:
         built_.kernel.layouts.push_back(mapping_.across);
         return stage_tiles(built_.kernel, mapping_, std::move(flat));
@@ -235,10 +246,15 @@ class Assembler {
     Stmt s = loop(kRowLoop, std::move(body));
     bool scans_rows = reductions_.use.scans > 0;
     s.reverse = scans_rows && reductions_.use.reverse && !domain_.has_columns();
-    if (domain_.has_columns() || scans_rows) return s;
-    for (const Axis &axis : mapping_.layout.axes)
-      s.partition |= has_loop(axis) && !is_exact(built_.kernel, axis);
+    s.partition = !domain_.has_columns() && !scans_rows && has_edges();
     return s;
+  }
+
+  bool has_edges() const {
+    const std::vector<Axis> &axes = mapping_.layout.axes;
+    return std::any_of(axes.begin(), axes.end(), [&](const Axis &axis) {
+      return has_loop(axis) && !is_exact(built_.kernel, axis);
+    });
   }
 
   static bool has_loop(const Axis &axis) {
@@ -288,6 +304,57 @@ class Assembler {
     store_all(builder, true);
     if (!inner.empty()) body.push_back(row_loop(std::move(inner)));
     finish(builder);
+  }
+
+  // --- Scans over several blocks -----------------------------------------------------------------
+
+  /// The first kernel finds where the blocks of the second start.
+  void assemble_split_scan() {
+    domain_ = with_parts(std::move(domain_), mapping_);
+    std::vector<NodeId> scans;
+    for (const auto &[node, scan] : domain_.scans) scans.push_back(node);
+    ScanStarts starts(domain_, mapping_, reductions_.use.reverse);
+    BuiltKernel tensors = built_;
+    total_scans(scans, starts);
+    BuiltKernel first = std::exchange(built_, std::move(tensors));
+    scan_from(scans, starts);
+    join_kernels(first, std::exchange(built_, {}));
+    built_ = std::move(first);
+  }
+
+  void total_scans(const std::vector<NodeId> &scans, ScanStarts &starts) {
+    BodyBuilder builder = begin();
+    std::vector<Stmt> body, inner;
+    builder.outer = &body;
+    builder.inner = &inner;
+    std::vector<std::vector<ValueId>> totals;
+    std::vector<Monoid> monoids;
+    for (NodeId node : scans) {
+      totals.push_back(builder.total_of_scan(node));
+      monoids.push_back(monoid_of_scan(g_.node(node).op));
+    }
+    body.push_back(loop(kRowLoop, std::move(inner)));
+    body.back().partition = has_edges();
+    built_.kernel.layouts = {mapping_.layout, mapping_.finish};
+    starts.store(built_, builder, totals, monoids, body);
+    finish(builder);
+    built_.kernel.body = {in_layout(0, std::move(body))};
+    complete(planned_.name + "_totals");
+  }
+
+  void scan_from(const std::vector<NodeId> &scans, const ScanStarts &starts) {
+    BodyBuilder builder = begin();
+    std::vector<Stmt> body, inner;
+    builder.outer = &body;
+    builder.inner = &inner;
+    for (std::size_t n = 0; n < scans.size(); ++n)
+      builder.start_scan_from(scans[n], starts.load(built_, builder, n, body));
+    store_all(builder, true);
+    body.push_back(row_loop(std::move(inner)));
+    finish(builder);
+    built_.kernel.layouts = {mapping_.layout};
+    built_.kernel.body = {in_layout(0, std::move(body))};
+    complete(planned_.name);
   }
 
   // --- Split reductions --------------------------------------------------------------------------

@@ -10,10 +10,11 @@ namespace fuse {
 
 /// A tensor of the kernel as the program binds it.
 struct KernelArgument {
-  enum class Kind : std::uint8_t { Read, Write, Part, Counter } kind = Kind::Read;
-  NodeId node = kNoNode;   // Read, Write
-  std::size_t output = 0;  // Write: which of the node's tensors
-  Index bytes;             // Part, Counter: workspace of this kernel alone
+  enum class Kind : std::uint8_t { Read, Write, Part, Counter, Shared } kind = Kind::Read;
+  NodeId node = kNoNode;  // Read, Write
+  std::size_t output =
+      0;        // Write: which of the node's tensors; Shared: argument of the first kernel
+  Index bytes;  // Part, Counter: workspace of this kernel alone
 };
 
 struct BuiltKernel {
@@ -21,6 +22,7 @@ struct BuiltKernel {
   std::vector<KernelArgument> arguments;  // one for each buffer
   std::vector<Limit> limits;
   std::vector<SizeRange> ranges;
+  std::vector<BuiltKernel> next;  // run behind it; they read what it left in workspace
 };
 
 /// How a node lies in memory, decided by the program: names, strides, alignment.

@@ -31,6 +31,7 @@ class Analysis {
   const PlannedKernel &planned_;
   const Domain &domain_;
   std::map<NodeId, int> levels_, passes_;  // of nodes
+  std::map<NodeId, int> scans_;            // 1 for those that depend on a scan
   KernelReductions r_;
 
   int most_of_operands(const std::map<NodeId, int> &numbers, NodeId id) const {
@@ -52,10 +53,13 @@ class Analysis {
     }
     if (auto scan = domain_.scans.find(id); scan != domain_.scans.end()) {
       ++r_.use.scans;
+      r_.use.scans_scans |= most_of_operands(scans_, id) > 0;
+      scans_[id] = 1;
       r_.use.reverse = g_.attr<ScanAttr>(id).reverse;
       r_.use.scanned = scan->second.dims;
       r_.use.reexpands = true;
     }
+    scans_[id] = std::max(scans_[id], most_of_operands(scans_, id));
     levels_[id] = level;
     passes_[id] = pass;
     r_.use.levels = std::max(r_.use.levels, pass);

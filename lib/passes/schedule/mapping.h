@@ -10,16 +10,17 @@ namespace fuse {
 
 /// Reductions of a kernel relative to its stores.
 struct ReductionUse {
-  int levels = 0;          // chains of reductions: a reduction of what another one feeds has 2
-  int exchanges = 0;       // times that threads of a row meet for them
-  bool reexpands = false;  // a stored value that depends on them runs along the rows; scans do
-  int state_bytes = 0;     // of all of them, for one result
-  int held_bytes = 0;      // of each element, across a barrier
-  int arriving_bytes = 0;  // of each element, behind the last: what is held, and is being loaded
-  int column_bytes = 0;    // of those over columns whose results run along the rows
-  int columns = 0;         // their number
-  int scans = 0;           // whose results run along the rows too
-  bool reverse = false;    // all of them: from the last position
+  int levels = 0;            // chains of reductions: a reduction of what another one feeds has 2
+  int exchanges = 0;         // times that threads of a row meet for them
+  bool reexpands = false;    // a stored value that depends on them runs along the rows; scans do
+  int state_bytes = 0;       // of all of them, for one result
+  int held_bytes = 0;        // of each element, across a barrier
+  int arriving_bytes = 0;    // of each element, behind the last: what is held, and is being loaded
+  int column_bytes = 0;      // of those over columns whose results run along the rows
+  int columns = 0;           // their number
+  int scans = 0;             // whose results run along the rows too
+  bool scans_scans = false;  // one of them depends on another
+  bool reverse = false;      // all of them: from the last position
   std::vector<DimId> scanned;  // dims of their axis, outermost first: those of the rows
 };
 
@@ -28,6 +29,7 @@ enum class Form {
   Resident,   // folded dims on chip: every element is loaded once
   Streaming,  // folded dims in loops, one for each level of reductions and one for the stores
   Split,      // folded dims over blocks too; the last block combines the parts
+  SplitScan,  // scanned dims over blocks: one kernel scans their totals, another goes on from there
   Tiled,      // no reduction, tensors contiguous along two dims: tiles go through shared memory
 };
 
@@ -45,7 +47,7 @@ struct Mapping {
   Layout layout;  // of the body
   Layout across;  // Tiled: of the accesses along square.across
   Square square;
-  Layout finish;        // Split: of the last block
+  Layout finish;        // Split, SplitScan: of the last block
   Layout group_finish;  // Split in two steps: of the last block of a group
   DimId split = kNone,
         part = kNone;          // Split: the block's part, and the parts seen by the last block

@@ -21,6 +21,8 @@ constexpr std::int64_t kColumnThreads = 256;
 constexpr std::int64_t kThreadsPerSm = 1024;  // that keep the memory busy with a few loads each
 constexpr int kScanRegisters = 16;            // totals, prefixes, places
 constexpr std::int64_t kExchangeBytes = 40 << 10;
+constexpr std::int64_t kBlocksPerSm = 8;  // of a scan over blocks
+constexpr std::int64_t kFinishLoads = 4;  // of a thread of the last block, in an iteration
 
 class Scanner : MappingQueries {
  public:
@@ -65,7 +67,9 @@ class Scanner : MappingQueries {
     aligned = aligned || vec_ == 1;
     std::int64_t n = row_length(row, aligned ? 0 : vec_ - 1);
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
-    if (n > p_.target.max_threads_per_block * max_held())
+    if (may_split(expected_at_least_1(extent(kept_)), row))
+      split_rows(row, aligned);
+    else if (n > p_.target.max_threads_per_block * max_held())
       stream_rows(row, aligned);
     else
       hold_rows(row, aligned);
@@ -114,6 +118,59 @@ class Scanner : MappingQueries {
     m_.layout.axes = {rows_axis(1, 1), columns};
   }
 
+  // --- Over several blocks -----------------------------------------------------------------------
+
+  /// Half of the machine would do nothing, for longer than it takes to read all once more.
+  bool may_split(std::int64_t rows, const Index &row) const {
+    if (p_.reductions.levels > 0 || p_.reductions.scans_scans || p_.options.batch_invariant)
+      return false;
+    return rows * kSplitShare <= p_.target.num_sms && p_.sizes.is_at_least(row, kSplitScan);
+  }
+
+  void split_rows(const Index &row, bool aligned) {
+    std::int64_t threads = kColumnThreads;
+    std::int64_t regs =
+        std::clamp<std::int64_t>(kLoopElements / vec_, 1, std::min(max_vectors(), kLoopElements));
+    std::int64_t step = threads * vec_ * regs;
+    Index span = aligned ? row : row + vec_ - 1;
+    std::int64_t parts = choose_parts(expected_at_least_1(extent(kept_)), span, step);
+    Axis columns = axis(scanned_, {digit(DigitKind::Grid, parts),
+                                   digit(DigitKind::Loop, ceildiv(span, parts * step), 1, kRowLoop),
+                                   digit(DigitKind::Reg, regs), digit(DigitKind::Thread, threads),
+                                   digit(DigitKind::Vec, vec_)});
+    if (!aligned) columns.align = alignment_frame();
+    m_.threads = static_cast<int>(threads);
+    split({axis(kept_, {digit(DigitKind::Grid, extent(kept_), parts)})}, columns, parts,
+          extent(kept_), threads, 1);
+  }
+
+  std::int64_t choose_parts(std::int64_t tiles, const Index &span, std::int64_t step) const {
+    return std::clamp<std::int64_t>(p_.target.num_sms * kBlocksPerSm / tiles, 2,
+                                    std::max<std::int64_t>(2, ceil_div(expected(span), step)));
+  }
+
+  /// The last block of a tile scans the totals with `down` threads at this stride.
+  void split(const std::vector<Axis> &kept, const Axis &scanned, std::int64_t parts,
+             const Index &tiles, std::int64_t down, std::int64_t stride) {
+    m_.form = Form::SplitScan;
+    m_.parts = parts;
+    m_.tiles = tiles;
+    m_.split = static_cast<DimId>(p_.domain.dims.size());
+    m_.part = m_.split + 1;
+    m_.tile = m_.split + 2;
+    m_.layout.axes = kept;
+    m_.layout.axes.push_back(scanned);
+    // These dims name digits of the block index that other axes hold.
+    m_.layout.axes.push_back({{m_.split}, {digit(DigitKind::Grid, parts)}, {}});
+    m_.layout.axes.push_back({{m_.tile}, {digit(DigitKind::Grid, tiles, parts)}, {}});
+    m_.finish.name = "F";
+    m_.finish.axes = kept;
+    m_.finish.axes.push_back(axis(
+        {m_.part}, {digit(DigitKind::Loop, ceil_div(parts, down * kFinishLoads), 1, kPartLoop),
+                    digit(DigitKind::Thread, down, stride), digit(DigitKind::Reg, kFinishLoads)}));
+    drop_empty_axes(m_.finish);
+  }
+
   // --- Across the contiguous dim -----------------------------------------------------------------
 
   std::vector<DimId> outer() const {
@@ -141,15 +198,34 @@ class Scanner : MappingQueries {
     std::int64_t down = std::min(threads / lanes, pow2_at_least(ceil_div(length, regs)));
     while (down > 1 && down * lanes * vec_ * state_bytes() > kExchangeBytes) down /= 2;
     m_.threads = static_cast<int>(lanes * down);
-    Index across = ceildiv(columns, lanes * vec_);
-    m_.layout.axes = {
-        axis({inner_}, {digit(DigitKind::Grid, across), digit(DigitKind::Thread, lanes),
-                        digit(DigitKind::Vec, vec_)})};
-    if (!outer().empty())
-      m_.layout.axes.push_back(axis(outer(), {digit(DigitKind::Grid, extent(outer()), across)}));
+    if (may_split(ceil_div(n, lanes * vec_) * tiles, extent(scanned_)))
+      return split_columns(lanes, down, regs);
+    m_.layout.axes = column_axes(lanes, 1);
     m_.layout.axes.push_back(
         axis(scanned_, {digit(DigitKind::Loop, ceildiv(extent(scanned_), down * regs), 1, kRowLoop),
                         digit(DigitKind::Thread, down, lanes), digit(DigitKind::Reg, regs)}));
+  }
+
+  /// Columns across lanes, outer kept dims on the grid; `stride` blocks share a tile.
+  std::vector<Axis> column_axes(std::int64_t lanes, std::int64_t stride) const {
+    Index across = ceildiv(p_.domain.dims[inner_].extent, lanes * vec_);
+    std::vector<Axis> axes = {
+        axis({inner_}, {digit(DigitKind::Grid, across, stride), digit(DigitKind::Thread, lanes),
+                        digit(DigitKind::Vec, vec_)})};
+    if (!outer().empty())
+      axes.push_back(axis(outer(), {digit(DigitKind::Grid, extent(outer()), across * stride)}));
+    return axes;
+  }
+
+  void split_columns(std::int64_t lanes, std::int64_t down, std::int64_t regs) {
+    Index tiles = ceildiv(p_.domain.dims[inner_].extent, lanes * vec_) * extent(outer());
+    std::int64_t step = down * regs;
+    std::int64_t parts = choose_parts(expected_at_least_1(tiles), extent(scanned_), step);
+    Axis scanned = axis(
+        scanned_, {digit(DigitKind::Grid, parts),
+                   digit(DigitKind::Loop, ceildiv(extent(scanned_), parts * step), 1, kRowLoop),
+                   digit(DigitKind::Thread, down, lanes), digit(DigitKind::Reg, regs)});
+    split(column_axes(lanes, parts), scanned, parts, tiles, down, lanes);
   }
 
   /// More along the columns where tiles of them are few.

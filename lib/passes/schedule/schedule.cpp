@@ -41,7 +41,8 @@ class Scheduler {
         add_kernel(plan_.kernels[step.kernel]);
     }
     pack_instances(program_, target_, options_, [this](std::size_t kernel, int common_threads) {
-      return build(program_.plan.kernels[kernel], common_threads).kernel;
+      BuiltKernel built = build(program_.plan.kernels[kernel], common_threads);
+      return is_next_[kernel] ? std::move(built.next[0].kernel) : std::move(built.kernel);
     });
     return std::move(program_);
   }
@@ -53,6 +54,7 @@ class Scheduler {
   LowerOptions options_;  // the sizes are those of the plan
   std::vector<bool> approximable_;
   Program program_;
+  std::vector<bool> is_next_;  // by kernel: the second of a planned one
   // By memory root: a reshape lies where its operand lies.
   std::map<NodeId, Binding> places_;
   std::map<NodeId, std::vector<std::size_t>> outputs_;
@@ -150,6 +152,7 @@ class Scheduler {
       case KernelArgument::Kind::Write: return places_of_kernel(argument.node)[argument.output];
       case KernelArgument::Kind::Part: return add_workspace(argument.bytes);
       case KernelArgument::Kind::Counter: return add_workspace(argument.bytes, true);
+      case KernelArgument::Kind::Shared: break;  // bound by the kernel before
     }
     FUSE_CHECK(false, "an argument of no kind");
   }
@@ -164,6 +167,7 @@ class Scheduler {
     BuiltKernel built = build_kernel(g_, planned, memory_of(planned), target_, options_,
                                      approximable_, common_threads);
     choose_fills(built.kernel);
+    for (BuiltKernel &next : built.next) choose_fills(next.kernel);
     return built;
   }
 
@@ -173,15 +177,36 @@ class Scheduler {
       return;
     }
     BuiltKernel built = build(planned);
+    std::vector<Binding> bindings = add_built(built, planned, built.next.size() + 1, {});
+    for (BuiltKernel &next : built.next) add_built(next, planned, built.next.size() + 1, bindings);
+  }
+
+  /// One of the kernels that a planned one becomes; `first`: what the first of them is bound to.
+  std::vector<Binding> add_built(BuiltKernel &built, const PlannedKernel &planned,
+                                 std::size_t kernels, const std::vector<Binding> &first) {
     program_.plan.steps.push_back({false, program_.plan.kernels.size(), kNoNode});
-    program_.plan.kernels.push_back(planned);
+    program_.plan.kernels.push_back(share_of(planned, built, kernels));
+    is_next_.push_back(!first.empty());
     Step step;
     step.kernel = program_.kernels.size();
-    for (const KernelArgument &a : built.arguments) step.bindings.push_back(bind(a));
+    for (const KernelArgument &a : built.arguments)
+      step.bindings.push_back(a.kind == KernelArgument::Kind::Shared ? first[a.output] : bind(a));
+    std::vector<Binding> bindings = step.bindings;
     program_.kernels.push_back(std::move(built.kernel));
     program_.steps.push_back(std::move(step));
     for (const Limit &limit : built.limits) add_limit(limit);
     for (const SizeRange &range : built.ranges) add_range(range);
+    return bindings;
+  }
+
+  /// Kernels of one planned kernel take its time together, and the last stores its results.
+  static PlannedKernel share_of(PlannedKernel planned, const BuiltKernel &built,
+                                std::size_t kernels) {
+    planned.name = built.kernel.name;
+    planned.seconds /= static_cast<double>(kernels);
+    planned.bytes /= static_cast<double>(kernels);
+    for (auto &[pipe, microseconds] : planned.pipes) microseconds /= static_cast<double>(kernels);
+    return planned;
   }
 
   void add_limit(const Limit &limit) {

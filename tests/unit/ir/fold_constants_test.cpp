@@ -57,6 +57,17 @@ TEST(FoldConstants, PadsOfTheSameElement) {
   EXPECT_FALSE(Folded(h, pad(h.constant(2.0, bf16, {3}), {1}, {0}, 1.0)).constant());
 }
 
+TEST(FoldConstants, RunningExtremesOfOneElement) {
+  Graph g;
+  Folded f(g, cummax(g.constant(3.0, f32, {4, 6}), 1));
+  ASSERT_TRUE(f.constant());
+  EXPECT_EQ(3, as_double(f.literal()));
+  Graph h;
+  EXPECT_FALSE(Folded(h, cummin(h.constant(3.0, f32, {4}), 0, {true, false})).constant());
+  Graph k;
+  EXPECT_FALSE(Folded(k, cumsum(k.constant(3.0, f32, {4}), 0)).constant());
+}
+
 TEST(FoldConstants, LeavesWhatDependsOnInputsSymbolsAndEmptyAxes) {
   Graph g;
   EXPECT_FALSE(Folded(g, g.input("x", f32, {3}) * 0.0).constant());

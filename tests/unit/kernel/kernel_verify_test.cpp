@@ -239,8 +239,8 @@ TEST(KernelVerify, Folds) {  // 20, 21
             "kernel k: reduce %g: no operand depends on r");
   EXPECT_EQ(error_in(kLoad + "%g = scan sum(%f) over r"), "");
   std::string order =
-      "kernel k: scan %g: a scanned axis has digits loop . reg . thread . reg . vec";
-  EXPECT_EQ(error_in(kLoad + "%g = scan sum(%f) over i"), order);
+      "kernel k: scan %g: a scanned axis has digits grid . loop . reg . thread . reg . vec";
+  EXPECT_EQ(error_in(kLoad + "%g = scan sum(%f) over i"), "");
   EXPECT_EQ(error_in(kLoad + "%g = scan sum(%f) over r",
                      "i = grid B; r = thread 4@32 . reg 2 . thread 32 . vec 8"),
             order);
@@ -249,6 +249,13 @@ TEST(KernelVerify, Folds) {  // 20, 21
             order);
   EXPECT_EQ(error_in(kLoad + "%g, %h, %n = scan welford(%f) over r"),
             "kernel k: scan %g %h %n: welford has no scan");
+  EXPECT_EQ(error_in(kLoad + "%o = load %z[i]\n%g = scan sum(%f) over r from %o reverse"), "");
+  EXPECT_EQ(error_in(kLoad + "%g = scan sum(%f) over r from %f"),
+            "kernel k: scan %g: it starts from %f, which depends on r");
+  EXPECT_EQ(error_in(kLoad + "%o = load %idx[i]\n%g = scan sum(%f) over r from %o"),
+            "kernel k: scan %g: it starts from %o, which is i64, not f32");
+  EXPECT_EQ(error_in(kLoad + "%o = load %z[i]\n%g, %h = scan online(%f, %f) over r from %o"),
+            "kernel k: scan %g %h: it has 3 operands, not 4");
   std::string load = "%v = load %x[i*2048 + r]\n%f = cast %v : f32\n";
   std::string looped = "i = grid B; r = loop:k 64 . thread 32 . vec 1";
   EXPECT_EQ(error_in("for k reverse {\n" + load + "%g = scan sum(%f) over r\n}", looped),
@@ -259,7 +266,8 @@ TEST(KernelVerify, Folds) {  // 20, 21
                      "i = grid B; r = loop:k 64 . loop:j 2 . thread 32 . vec 1"),
             "kernel k: scan %g: loop j is bound outside a loop that is outside it on the axis");
   EXPECT_EQ(error_in("for k reverse pipe 2 {\n}", looped),
-            "kernel k: for: a pipe runs from the first iteration");
+            "kernel k: for: a pipe has 2 to 16 stages, in a loop neither partitioned, reverse nor "
+            "piped");
 }
 
 TEST(KernelVerify, Moves) {  // 22
