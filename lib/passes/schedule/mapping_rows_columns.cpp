@@ -25,7 +25,7 @@ class RowsAndColumns : MappingQueries {
  public:
   explicit RowsAndColumns(const MappingProblem &problem)
       : MappingQueries(problem),
-        rows_(p_.domain.with_role(DimRole::Row)),
+        rows_(p_.reductions.scans > 0 ? p_.reductions.scanned : p_.domain.with_role(DimRole::Row)),
         columns_(p_.domain.with_role(DimRole::Column)),
         kept_(p_.domain.with_role(DimRole::Kept)) {}
 
@@ -48,7 +48,8 @@ class RowsAndColumns : MappingQueries {
   /// A thread has the same columns of every row, so vectors start where rows do.
   void choose_vector() {
     inner_ = contiguous_dim(p_.draft, p_.accesses, p_.options.sizes);
-    if (p_.domain.roles[inner_] != DimRole::Row) {
+    bool keeps_order = p_.reductions.scans == 0 || inner_ == rows_.back();
+    if (p_.domain.roles[inner_] != DimRole::Row || !keeps_order) {
       inner_ = rows_.back();
       return;
     }

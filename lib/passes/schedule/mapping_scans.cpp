@@ -103,11 +103,15 @@ class Scanner : MappingQueries {
                         digit(DigitKind::Thread, rows, stride)});
   }
 
+  /// Vectors of a thread in an iteration; few where the body is long.
+  std::int64_t loop_vectors() const {
+    return std::clamp<std::int64_t>(kLoopElements / vec_, 1, max_vectors());
+  }
+
   void stream_rows(const Index &row, bool aligned) {
     m_.form = Form::Streaming;
     std::int64_t threads = p_.sizes.is_at_least(row, kLongRow) ? 1024 : 256;
-    std::int64_t regs =
-        std::clamp<std::int64_t>(kLoopElements / vec_, 1, std::min(max_vectors(), kLoopElements));
+    std::int64_t regs = loop_vectors();
     m_.threads = static_cast<int>(threads);
     Index span = aligned ? row : row + vec_ - 1;
     Axis columns =
@@ -128,12 +132,13 @@ class Scanner : MappingQueries {
   }
 
   void split_rows(const Index &row, bool aligned) {
-    std::int64_t threads = kColumnThreads;
-    std::int64_t regs =
-        std::clamp<std::int64_t>(kLoopElements / vec_, 1, std::min(max_vectors(), kLoopElements));
+    std::int64_t threads = kColumnThreads, regs = loop_vectors();
+    std::int64_t rows = expected_at_least_1(extent(kept_)), n = expected_at_least_1(row);
+    // Fewer where SMs would have no block.
+    while (regs > 1 && rows * ceil_div(n, threads * vec_ * regs) < p_.target.num_sms) regs /= 2;
     std::int64_t step = threads * vec_ * regs;
     Index span = aligned ? row : row + vec_ - 1;
-    std::int64_t parts = choose_parts(expected_at_least_1(extent(kept_)), span, step);
+    std::int64_t parts = choose_parts(rows, span, step);
     Axis columns = axis(scanned_, {digit(DigitKind::Grid, parts),
                                    digit(DigitKind::Loop, ceildiv(span, parts * step), 1, kRowLoop),
                                    digit(DigitKind::Reg, regs), digit(DigitKind::Thread, threads),
