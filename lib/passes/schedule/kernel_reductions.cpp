@@ -2,6 +2,7 @@
 #include "passes/schedule/kernel_reductions.h"
 
 #include "ir/op.h"
+#include "passes/schedule/body.h"
 
 #include <algorithm>
 
@@ -53,6 +54,7 @@ class Analysis {
     }
     if (auto scan = domain_.scans.find(id); scan != domain_.scans.end()) {
       ++r_.use.scans;
+      r_.use.scan_bytes = std::max(r_.use.scan_bytes, scan_bytes(id));
       r_.use.scans_scans |= most_of_operands(scans_, id) > 0;
       scans_[id] = 1;
       r_.use.reverse = g_.attr<ScanAttr>(id).reverse;
@@ -77,6 +79,13 @@ class Analysis {
     std::size_t value = size_of(compute_type(g_.dtype(g_.operand(id, 0))));
     std::size_t index = op == Op::ArgMax || op == Op::ArgMin ? sizeof(std::int64_t) : 0;
     return static_cast<int>(std::max<std::size_t>(4, value) + index);
+  }
+
+  /// Of what a thread keeps for an element of a scan.
+  int scan_bytes(NodeId id) const {
+    std::size_t value = size_of(compute_type(g_.dtype(id)));
+    int states = num_results(monoid_of_scan(g_.node(id).op));
+    return states * static_cast<int>(std::max<std::size_t>(4, value));
   }
 
   void count_reduction(NodeId id) {

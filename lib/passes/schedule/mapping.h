@@ -19,6 +19,7 @@ struct ReductionUse {
   int column_bytes = 0;      // of those over columns whose results run along the rows
   int columns = 0;           // their number
   int scans = 0;             // whose results run along the rows too
+  int scan_bytes = 0;        // of the widest state of one
   bool scans_scans = false;  // one of them depends on another
   bool reverse = false;      // all of them: from the last position
   std::vector<DimId> scanned;  // dims of their axis, outermost first: those of the rows

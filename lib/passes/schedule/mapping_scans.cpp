@@ -14,7 +14,7 @@ constexpr int kWarp = 32;
 constexpr std::int64_t kRowThreads = 128;   // of a block with several rows
 constexpr std::int64_t kAlignedRow = 512;   // shorter rows are not worth a peeled head
 constexpr std::int64_t kLongRow = 65537;    // worth all threads of a block
-constexpr std::int64_t kMaxHeld = 32;       // elements of a thread, with their prefixes
+constexpr std::int64_t kHeldBytes = 128;    // states of a thread, of its elements
 constexpr std::int64_t kLoopElements = 16;  // of a thread in an iteration
 constexpr std::int64_t kColumnRows = 4;     // likewise, neighbours in a column
 constexpr std::int64_t kColumnThreads = 256;
@@ -75,15 +75,18 @@ class Scanner : MappingQueries {
       hold_rows(row, aligned);
   }
 
-  std::int64_t max_held() const { return std::min(kMaxHeld, max_slots()); }
+  /// Elements of a row that a thread holds.
+  std::int64_t max_held() const {
+    return std::min<std::int64_t>(kHeldBytes / p_.reductions.scan_bytes, max_slots());
+  }
 
   /// A row and, where vectors start early, its head.
   void hold_rows(const Index &row, bool aligned) {
     m_.form = Form::Resident;
     int head = aligned ? 0 : vec_ - 1;
     std::int64_t n = row_length(row, head), span = n + head;
-    std::int64_t wanted =
-        std::max<std::int64_t>(std::min(n <= 4096 ? 16 : kMaxHeld, max_held()), vec_);
+    std::int64_t wanted = std::max<std::int64_t>(
+        n <= 4096 ? std::min<std::int64_t>(16, max_held()) : max_held(), vec_);
     std::int64_t lanes = std::min<std::int64_t>(pow2_at_least(ceil_div(span, wanted)),
                                                 p_.target.max_threads_per_block);
     std::int64_t regs = ceil_div(span, lanes * vec_);
@@ -242,8 +245,7 @@ class Scanner : MappingQueries {
 
   /// Of what a warp tells the others, for one column.
   std::int64_t state_bytes() const {
-    constexpr std::int64_t kScanState = 16;  // of the widest: two f64
-    return p_.reductions.state_bytes + kScanState * p_.reductions.scans;
+    return p_.reductions.state_bytes + p_.reductions.scan_bytes * p_.reductions.scans;
   }
 };
 

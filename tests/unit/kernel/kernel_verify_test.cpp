@@ -377,8 +377,8 @@ TEST(KernelVerify, BulkLoadsMoveWholeRows) {
   EXPECT_EQ(error("%v = load.bulk %x[i*2049 + r]"),
             "kernel k: load %v: rows of a bulk load are not whole units of 16 bytes");
   EXPECT_EQ(error_in("for k pipe 1 {\n}", kLoop),
-            "kernel k: for: a pipe has 2 to 16 stages, in a loop that is not partitioned nor in "
-            "another pipe");
+            "kernel k: for: a pipe has 2 to 16 stages, in a loop neither partitioned, reverse nor "
+            "piped");
 }
 
 TEST(KernelVerify, Scopes) {  // 23, 24
