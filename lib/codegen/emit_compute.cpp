@@ -5,6 +5,7 @@
 // that fold them. As many as these fold first (kFoldGroup): the order of reductions has decided.
 #include "codegen/emitter.h"
 #include "codegen/hooks.h"
+#include "codegen/math.h"
 
 #include <algorithm>
 
@@ -121,8 +122,25 @@ Values Emitter::computed(const Stmt &stmt, std::span<const Assignment> slots) {
   for (const Assignment &slot : slots)
     for (std::size_t i = 0; i < operands.size(); ++i)
       operands[i].push_back(value_at(stmt.operands[i], slot));
+  if (stmt.by_reciprocal) return divided(operands[0], operands[1]);
   return ops_.emit_slots(stmt.op, kernel_.values[stmt.results[0]].dtype, operands, dtypes,
                          stmt.approximate);
+}
+
+/// Slots of one divisor together.
+Values Emitter::divided(const Values &dividends, const Values &divisors) {
+  Values quotients(dividends.size());
+  for (std::size_t first = 0; first < dividends.size(); ++first) {
+    if (quotients[first]) continue;
+    std::vector<std::size_t> slots;
+    for (std::size_t s = first; s < dividends.size(); ++s)
+      if (divisors[s] == divisors[first]) slots.push_back(s);
+    Values shared;
+    for (std::size_t s : slots) shared.push_back(dividends[s]);
+    shared = emit_divisions(b_, shared, divisors[first]);
+    for (std::size_t i = 0; i < slots.size(); ++i) quotients[slots[i]] = shared[i];
+  }
+  return quotients;
 }
 
 namespace {

@@ -147,6 +147,7 @@ class Emitter {
   llvm::Constant *constant_of(DType dtype, std::uint64_t bits);
   Values indices(const Stmt &stmt, std::span<const Assignment> slots);
   Values computed(const Stmt &stmt, std::span<const Assignment> slots);
+  Values divided(const Values &dividends, const Values &divisors);
   Values kept(const Stmt &stmt, std::span<const Assignment> slots);
   void keep_shared(DType dtype, Values &slots);
 

@@ -122,6 +122,8 @@ struct Stmt {
   /// Compute: a relative error of 2^-16 will do (exp exp2 sigmoid div). Reduce: terms of `online`
   /// below the smallest normal number may become 0.
   bool approximate = false;
+  /// Compute: div of f32, by the divisor's reciprocal; the result is the same.
+  bool by_reciprocal = false;
   Monoid monoid = Monoid::Sum;                // Reduce, Scan
   Cache cache = Cache::Default;               // Load, Store
   Residence residence = Residence::Register;  // Keep

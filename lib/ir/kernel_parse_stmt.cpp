@@ -99,6 +99,7 @@ DType KernelParser::parse_compute(Stmt &s, const Token &word) {
   std::optional<DType> dtype;
   if (lexer_.accept(":")) dtype = parse_dtype();
   s.approximate = lexer_.accept("approx");
+  s.by_reciprocal = lexer_.accept("recip");
   if (!dtype && info(s.op).kind == OpKind::Convert)
     lexer_.error(lexer_.peek(), "expected ':' and the dtype that " + word.name + " gives");
   return dtype ? *dtype : natural_dtype(k_, is_literal_, s);

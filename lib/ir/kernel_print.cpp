@@ -198,8 +198,8 @@ class Printer {
         break;
       case StmtKind::Index: append(out_, "index {} : {}", index(s.index), result_type(s)); break;
       case StmtKind::Compute:
-        append(out_, "{} {} : {}{}", info(s.op).text, values(s.operands), result_type(s),
-               s.approximate ? " approx" : "");
+        append(out_, "{} {} : {}{}{}", info(s.op).text, values(s.operands), result_type(s),
+               s.approximate ? " approx" : "", s.by_reciprocal ? " recip" : "");
         break;
       case StmtKind::Load:
       case StmtKind::Store: print_access(s); break;

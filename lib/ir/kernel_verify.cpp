@@ -247,6 +247,8 @@ class Verifier {
     bool binary = op.kind == OpKind::Binary || op.kind == OpKind::Compare;
     check_counts(s, op.kind == OpKind::Ternary ? 3 : binary ? 2 : 1, 1);
     verify_compute_dtypes(k_, s, is_literal_, place());
+    bool may_be_recip = s.op == Op::Div && dtype_of(s.results[0]) == DType::F32;
+    check(!s.by_reciprocal || may_be_recip, "recip is for div of f32");
   }
 
   void verify_access(const Stmt &s) {

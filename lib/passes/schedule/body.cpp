@@ -287,8 +287,20 @@ ValueId BodyBuilder::emit_elementwise(const Key &key) {
   if (approximate && op == Op::Div && is_shared_divisor(operands[0], operands[1]))
     return emit_shared_division(operands[0], operands[1]);
   ValueId result = compute(op, g_.dtype(key.node), std::move(operands));
-  if (approximate) list_of(kernel_.values[result].dims).back().approximate = true;
+  Stmt &made = list_of(kernel_.values[result].dims).back();
+  made.approximate = approximate;
+  made.by_reciprocal = !approximate && has_reciprocal(made);
   return result;
+}
+
+/// Whether several elements of a thread have the divisor in common, or a row waits in registers,
+/// which the call behind an ordinary division would spill.
+bool BodyBuilder::has_reciprocal(const Stmt &stmt) const {
+  const KernelValue &result = kernel_.values[stmt.results[0]];
+  if (stmt.op != Op::Div || result.dtype != DType::F32) return false;
+  bool is_shared = kernel_.values[stmt.operands[1]].dims.size() < result.dims.size();
+  bool holds_rows = !domain_.with_role(DimRole::Row).empty();
+  return is_shared || (holds_rows && !runs_along_row(stmt.results[0]));
 }
 
 bool BodyBuilder::is_shared_divisor(ValueId a, ValueId divisor) const {

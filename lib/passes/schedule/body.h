@@ -132,6 +132,7 @@ class BodyBuilder {
   Index offset_at(const TensorRef &tensor, NodeId node, const Position &at) const;
   ValueId emit_elementwise(const Key &key);
   bool is_shared_divisor(ValueId a, ValueId divisor) const;
+  bool has_reciprocal(const Stmt &stmt) const;
   ValueId emit_shared_division(ValueId a, ValueId divisor);
   std::pair<ValueId, ValueId> reciprocal_of(ValueId divisor);
   ValueId emit_pad(const Key &key);
