@@ -219,16 +219,6 @@ inline constexpr std::size_t kMaxAxes = 64;  // of a layout: sets of axes are wo
 /// Folds of more slots or states than this fold groups of as many first (docs/kernel.md, "Order").
 inline constexpr std::size_t kFoldGroup = 8;
 
-/// The dim along which a bulk load is contiguous: a whole axis within the block. kNone if none is.
-DimId bulk_dim(const Layout &layout, const Stmt &load);
-
-/// Bytes of the row that a bulk load moves in an iteration; 0 where it is one value for the block.
-inline constexpr std::int64_t kBulkAlignment = 128;
-std::int64_t bulk_bytes(const Kernel &kernel, const Layout &layout, const Stmt &load);
-
-/// Shared memory that the launch must provide: the stages of pipes.
-std::int64_t dynamic_shared_bytes(const Kernel &kernel);
-
 /// Blocks of one instance: the number that the grid digits of all layouts span, times the cluster
 /// size. A launch has num_blocks() of ir/instances.h.
 Index grid_size(const Kernel &kernel);

@@ -33,10 +33,6 @@ void verify_fold_dtypes(const Kernel &kernel, const Stmt &stmt, const std::strin
 void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
                       const std::string &place);
 
-/// Invariant 26 of a load that stands in a pipe.
-void verify_bulk_load(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
-                      const std::string &place);
-
 /// Invariants 18, 19, 26 and 29 of a load or store, whose operands and results are counted.
 void verify_access(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
                    bool in_pipe, const std::string &place);

@@ -1,4 +1,5 @@
 // Invariants 18, 19, 22 and 29: loads and stores, their vectors, and the shared offset of a move.
+#include "ir/bulk.h"
 #include "ir/kernel_verify.h"
 
 #include <bit>
@@ -77,7 +78,9 @@ void verify_access(const Kernel &kernel, const MachineMap &map, LayoutId in, con
           "a load with a guard, in bulk or of a scalar has no fill");
   if (stmt.unaligned) verify_unaligned(kernel, stmt, b, place);
   require(!stmt.bulk || in_pipe, kernel, place, "a bulk load stands in a loop with a pipe");
-  if (stmt.bulk) verify_bulk_load(kernel, map, in, stmt, place);
+  if (!stmt.bulk) return;
+  std::string obstacle = bulk_load(kernel, map, in, stmt).obstacle;
+  require(obstacle.empty(), kernel, place, "{}", obstacle);
 }
 
 void verify_vector(const Kernel &kernel, const MachineMap &map, const VectorAccess &access,

@@ -181,7 +181,12 @@ class Assembler {
     std::vector<Stmt> body;
     switch (mapping_.form) {
       case Form::Flat:
-      case Form::Resident: body = std::move(flat); break;
+      case Form::Resident:
+        if (has_loop(mapping_.layout))
+          body.push_back(loop(kRowLoop, std::move(flat)));
+        else
+          body = std::move(flat);
+        break;
       case Form::Streaming: stream(body); break;
       case Form::Split: split(body); break;
       case Form::Tiled:
@@ -235,6 +240,13 @@ class Assembler {
     for (const Axis &axis : mapping_.layout.axes)
       s.partition |= has_loop(axis) && !is_exact(built_.kernel, axis);
     return s;
+  }
+
+  static bool has_loop(const Layout &layout) {
+    return std::any_of(layout.axes.begin(), layout.axes.end(), [](const Axis &axis) {
+      return std::any_of(axis.digits.begin(), axis.digits.end(),
+                         [](const Digit &d) { return d.kind == DigitKind::Loop; });
+    });
   }
 
   static bool has_loop(const Axis &axis) {
