@@ -126,6 +126,14 @@ Dim Arguments::dim(const char *name) {
   return attribute.dim;
 }
 
+std::int64_t Arguments::stream() {
+  const TextAttribute *attribute = find("stream");
+  if (!attribute) return kNextStream;
+  std::int64_t stream = integer_of(*attribute);
+  if (stream < 0) error(attribute->at, "stream " + std::to_string(stream) + " is negative");
+  return stream;
+}
+
 bool Arguments::keep() { return find("keep") != nullptr; }
 
 void Arguments::expect_all_used() const {

@@ -47,9 +47,11 @@ class Assembler {
     std::vector<Access> accesses = collect_accesses(built_.kernel, body);
     for (const Access &a : accesses)
       if (a.dims.size() == domain_.dims.size()) alignments_.streamed.insert(a.stmt->buffer);
+    std::int64_t statements = 0;
+    for (const Stmt &s : body) statements += statements_of(s);
     mapping_ = choose_mapping({built_.kernel, domain_, accesses, reductions_.use, target_, options_,
-                               sizes_, alignments_, static_cast<std::int64_t>(body.size()),
-                               most_live(built_.kernel, body), common_threads_});
+                               sizes_, alignments_, statements, most_live(built_.kernel, body),
+                               common_threads_});
     assemble(body);
     return std::move(built_);
   }
