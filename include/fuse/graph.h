@@ -331,20 +331,6 @@ inline Value operator|(Operand a, Operand b) { return bit_or(a, b); }
 inline Value operator^(Operand a, Operand b) { return bit_xor(a, b); }
 inline Value operator~(Operand x) { return logical_not(x); }
 
-/// A stream of random numbers that the graph chooses: each call without a stream gets the next one
-/// of a counter of the graph, from 2^32 on.
-inline constexpr std::int64_t kNextStream = -1;
-
-/// u32 words of Philox4x32-10, each a function of the seed, the stream and the row-major index e of
-/// the element in the shape: word e % 4 of the block with counter e / 4 (64 bits), then the stream
-/// (64 bits), and the seed as key. Seeds are u64 scalars: passed by value (Graph::scalar), 0-d
-/// tensors, constants or computed. Calls of one seed and stream give the same words, those of
-/// different streams independent ones: `random_bits(seed, {b, 4096}, 7)`. Without a stream the
-/// order of the calls decides; graphs that share a seed and shall differ, or agree, name their
-/// streams. Throws DType for other seeds and InvalidArgument for a negative stream or a literal
-/// seed: `g.constant(42, u64)` is a value.
-FUSE_API Value random_bits(Operand seed, const Shape &shape, std::int64_t stream = kNextStream);
-
 // --- Views: they move elements and cost nothing by themselves ------------------------------------
 //
 // Any dtype, rank 0 to 8, static and symbolic extents. Axes count from 0; negative ones count from

@@ -3,6 +3,8 @@
 #include "ir/format.h"
 #include "ir/op.h"
 
+#include <fuse/builders.h>
+
 #include <algorithm>
 
 namespace fuse {

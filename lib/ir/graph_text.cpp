@@ -4,6 +4,8 @@
 #include "ir/format.h"
 #include "ir/suggest.h"
 
+#include <fuse/builders.h>
+
 #include <bit>
 
 namespace fuse {

@@ -45,9 +45,7 @@
 //  31  a table has a value of every size for each instance, of symbols of the launch; its names are
 //      no others; it fits the parameters of a launch
 //  32  buffers that instances share are inputs and scalars whose shapes no size of the table is in
-//  33  the seed of random words is a u64 that depends on no dims; 1, 2 or 4 words share a call,
-//  along
-//      a vec digit as in 18; they are u32
+//  33  random words are u32, of a u64 seed without dims; 1, 2 or 4 share a call, as 18 has it
 #include "ir/kernel_verify.h"
 #include "ir/op.h"
 

@@ -81,24 +81,6 @@ TEST(KernelInterpret, Vectors) {
             "vector");
 }
 
-/// The scheduler's promise that words share a call is checked at valid positions.
-TEST(KernelInterpret, RandomWords) {
-  Launch r;
-  const std::string words = "%s = const 5 : u64\n%a = random.4 %s[";
-  EXPECT_EQ(r.run(kVec + words + "i + 4] stream 0\n}\n"), "");
-  EXPECT_EQ(r.run(kVec + words + "i + 2] stream 0\n}\n"),
-            "kernel k: random %a: thread 0 of block 0: words 2 and 2 do not share a call");
-  EXPECT_EQ(r.run(kVec + words + "i % 6] stream 0\n}\n"),
-            "kernel k: random %a: thread 1 of block 0: words 4 and 0 do not share a call");
-  EXPECT_EQ(r.run("dims i: 61\nlayout L: i = thread 16 . vec 4 align %x[0]\nin L {\n" + words +
-                      "i + 2] stream 0\n}\n",
-                  2),
-            "");
-  EXPECT_EQ(r.run("dims i: 64\nlayout L: i = thread 16 . vec 4\nin L {\n%s = const 5 : u64\n"
-                  "%a = random %s[i % 6] stream 0\n}\n"),
-            "");
-}
-
 TEST(KernelInterpret, AlignedAxisStartsAtABoundary) {
   Launch r;
   std::string text =

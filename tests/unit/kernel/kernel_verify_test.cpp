@@ -385,27 +385,5 @@ TEST(KernelVerify, BodiesUnrollToAFewThousandStatements) {  // 30
             "vec digits, or loops");
 }
 
-TEST(KernelVerify, RandomWords) {
-  const std::string seed = "%s = const 5 : u64\n";
-  EXPECT_EQ(error_in(seed + "%w = random.4 %s[i*2048 + r] stream 3\n"), "");
-  EXPECT_EQ(error_in(seed + "%w = random %s[r*7] stream 3\n"), "");
-  EXPECT_EQ(error_in("%s = load %idx[i]\n%w = random %s[r] stream 3\n"),
-            "kernel k: random %w: the seed %s is no u64 that is one for all positions");
-  EXPECT_EQ(error_in("%s = index i + 1\n%u = cast %s : u64\n%w = random %u[r] stream 3\n"),
-            "kernel k: random %w: the seed %u is no u64 that is one for all positions");
-  EXPECT_EQ(error_in(seed + "%w = random.8 %s[r] stream 3\n"),
-            "kernel k: random %w: 8 words do not come from one call");
-  EXPECT_EQ(error_in(seed + "%w = random.3 %s[r] stream 3\n"),
-            "kernel k: random %w: vectors of 3 u32 are no power of two of at most 32 bytes");
-  EXPECT_EQ(error_in(seed + "%w = random.4 %s[r*2] stream 3\n"),
-            "kernel k: random %w: no vec digit that 4 divides advances r*2 by 1");
-  EXPECT_EQ(error_in(seed + "%w = random %s[q] stream 3\n"),
-            "kernel k: random %w: dim q is not available: it is not in the layout, or its loop is "
-            "not bound");
-  EXPECT_EQ(error_after(seed + "%w = random %s[r] stream 3\n",
-                        [](Kernel &k) { k.values.back().dtype = DType::I32; }),
-            "kernel k: random %w: random words are u32, not i32");
-}
-
 }  // namespace
 }  // namespace fuse
