@@ -55,7 +55,8 @@ Words pick(Builder &b, Words words, llvm::Value *element, int count) {
 }  // namespace
 
 /// The words that share a call with the slot, in the slots of the result.
-void Emitter::emit_call(const Stmt &stmt, const Index &placed, const Assignment &slot, DimId vec) {
+void Emitter::emit_random_call(const Stmt &stmt, const Index &placed, const Assignment &slot,
+                               DimId vec) {
   Assignment first = slot;
   if (vec != kNone) first = advance(first, vec, -(*value_of(slot, vec) % stmt.vector));
   unsigned bits = fits_32(placed) ? 32 : 64;
@@ -84,7 +85,7 @@ Values Emitter::random_words(const Stmt &stmt, std::span<const Assignment> slots
   Values words;
   for (const Assignment &slot : slots) {
     std::size_t at = space.slot_at(slot);
-    if (!values_[result][at]) emit_call(stmt, placed, slot, vec);
+    if (!values_[result][at]) emit_random_call(stmt, placed, slot, vec);
     words.push_back(values_[result][at]);
   }
   return words;

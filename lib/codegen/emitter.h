@@ -152,7 +152,7 @@ class Emitter {
 
   // emit_random.cpp: random words.
   Values random_words(const Stmt &stmt, std::span<const Assignment> slots);
-  void emit_call(const Stmt &stmt, const Index &placed, const Assignment &slot, DimId vec);
+  void emit_random_call(const Stmt &stmt, const Index &placed, const Assignment &slot, DimId vec);
 
   // emit_index.cpp: positions, offsets and validity.
   Offset emit_offset(const Index &placed, const Assignment &assignment, unsigned bits);

@@ -199,7 +199,7 @@ TEST(RandomCases, SeedsOfEveryKind) {
 
 // Every dtype is a function of the same words.
 TEST(RandomCases, NumbersOfEveryType) {
-  Graph graph = parse(R"(graph @all(%s: u64, %p: f32 scalar) {
+  Graph graph = parse(R"(graph @all(%s: u64, %p: f32 scalar, %x: bf16[37, 29]) {
       %a = uniform %s stream=1 : f32[37, 29]
       %b = uniform %s stream=1 : bf16[37, 29]
       %c = uniform %s stream=1 : f64[37, 29]
@@ -208,9 +208,39 @@ TEST(RandomCases, NumbersOfEveryType) {
       %f = normal %s stream=2 : f64[37, 29]
       %g = bernoulli %s, %p stream=3 : bool[37, 29]
       %h = bernoulli %s, 0.3 stream=3 : bool[37, 29]
-      return %a, %b, %c, %d, %e, %f, %g, %h })");
-  const std::vector<Tensor> inputs = {seed_tensor(), floats(f32, {}, {0.25})};
+      %i = dropout %x, %p, %s stream=3
+      %j = dropout %x, 0.3, %s stream=3
+      return %a, %b, %c, %d, %e, %f, %g, %h, %i, %j })");
+  const std::vector<Tensor> inputs = {
+      seed_tensor(), floats(f32, {}, {0.25}),
+      generate(bf16, {37, 29}, [](std::int64_t i) { return i - 500; })};
   run_case(graph, inputs, evaluate(graph.data(), inputs).outputs);
+}
+
+// Two kernels, and between them something that neither can look through.
+TEST(RandomCases, TwoKernelsMakeOneMask) {
+  Graph graph = parse(R"(graph @two(%x: f32[300, 77], %s: u64 scalar) {
+      %a = dropout %x, 0.5, %s stream=6
+      %b = extern "copy"(%a) : f32[300, 77]
+      %c = dropout %b, 0.5, %s stream=6
+      return %a, %c })");
+  CompileOptions options;
+  options.executor = Executor::Host;
+  Executable executable = compile(graph, options);
+  LaunchOptions launch;
+  launch.run_extern = [](const ExternCall &call) {
+    std::memcpy(const_cast<void *>(call.results[0].data), call.operands[0].data, 300 * 77 * 4);
+  };
+  std::vector<float> x(300 * 77, 1), a(x), c(x);
+  executable.launch(nullptr,
+                    {tensor(x.data(), {300, 77}), kSeed, tensor(a.data(), {300, 77}),
+                     tensor(c.data(), {300, 77})},
+                    launch);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    bool is_kept = random_word(kSeed, 6, i) >= 0x80000000;
+    ASSERT_EQ(a[i], is_kept ? 2.0f : 0.0f) << i;
+    ASSERT_EQ(c[i], is_kept ? 4.0f : 0.0f) << i;
+  }
 }
 
 }  // namespace fuse::cases
