@@ -19,8 +19,8 @@ bool belongs_to_run(const Stmt &stmt) {
 }
 
 bool is_per_slot(const Stmt &stmt) {
-  return stmt.kind == StmtKind::Index || stmt.kind == StmtKind::Compute ||
-         stmt.kind == StmtKind::Keep;
+  return stmt.kind == StmtKind::Index || stmt.kind == StmtKind::Random ||
+         stmt.kind == StmtKind::Compute || stmt.kind == StmtKind::Keep;
 }
 
 bool uses_any(const Stmt &stmt, const std::vector<ValueId> &values) {
@@ -78,11 +78,12 @@ void Emitter::emit_run(std::span<const Stmt> run, std::span<const Stmt> reductio
 }
 
 void Emitter::emit_slots(const Stmt &stmt, std::span<const Assignment> slots, std::size_t first) {
-  Values values = stmt.kind == StmtKind::Index  ? indices(stmt, slots)
-                  : stmt.kind == StmtKind::Keep ? kept(stmt, slots)
-                                                : computed(stmt, slots);
   Values &all = values_[stmt.results[0]];
   if (first == 0) all.assign(slots_of(stmt.results[0]).size(), nullptr);
+  Values values = stmt.kind == StmtKind::Index    ? indices(stmt, slots)
+                  : stmt.kind == StmtKind::Random ? random_words(stmt, slots)
+                  : stmt.kind == StmtKind::Keep   ? kept(stmt, slots)
+                                                  : computed(stmt, slots);
   std::copy(values.begin(), values.end(), all.begin() + static_cast<std::ptrdiff_t>(first));
 }
 

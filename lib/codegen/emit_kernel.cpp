@@ -150,6 +150,7 @@ void Emitter::emit_stmt(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant: return emit_constant(stmt);
     case StmtKind::Index:
+    case StmtKind::Random:
     case StmtKind::Compute:
     case StmtKind::Keep: return emit_all_slots(stmt);
     case StmtKind::Load: return emit_load(stmt);

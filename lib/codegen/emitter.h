@@ -153,6 +153,10 @@ class Emitter {
   Values kept(const Stmt &stmt, std::span<const Assignment> slots);
   void keep_shared(DType dtype, Values &slots);
 
+  // emit_random.cpp: random words.
+  Values random_words(const Stmt &stmt, std::span<const Assignment> slots);
+  void emit_random_call(const Stmt &stmt, const Index &placed, const Assignment &slot, DimId vec);
+
   // emit_index.cpp: positions, offsets and validity.
   Offset emit_offset(const Index &placed, const Assignment &assignment, unsigned bits);
   llvm::Value *emit_sum(const Index &index, const Assignment &assignment, unsigned bits);

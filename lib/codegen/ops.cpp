@@ -293,6 +293,7 @@ llvm::Value *Ops::emit_float(Op op, DType dtype, const Values &x) {
     case Op::Input:
     case Op::Constant:
     case Op::Iota:
+    case Op::RandomBits:
     case Op::Not:
     case Op::Rsqrt:
     case Op::Cbrt:

@@ -4,6 +4,8 @@
 #include "ir/format.h"
 #include "ir/suggest.h"
 
+#include <fuse/builders.h>
+
 #include <bit>
 
 namespace fuse {
@@ -124,6 +126,14 @@ Dim Arguments::dim(const char *name) {
   const TextAttribute &attribute = need(name);
   if (attribute.list || attribute.real) error(attribute.at, attribute.at.name + " is an extent");
   return attribute.dim;
+}
+
+std::int64_t Arguments::stream() {
+  const TextAttribute *attribute = find("stream");
+  if (!attribute) return kNextStream;
+  std::int64_t stream = integer_of(*attribute);
+  if (stream < 0) error(attribute->at, "stream " + std::to_string(stream) + " is negative");
+  return stream;
 }
 
 bool Arguments::keep() { return find("keep") != nullptr; }

@@ -90,7 +90,8 @@ class Arguments {
   int small_integer(const char *name, int otherwise);  // of magnitude up to 2^20
   double real(const char *name, double otherwise);
   Dim dim(const char *name);
-  bool keep();  // the bare word
+  bool keep();            // the bare word
+  std::int64_t stream();  // kNextStream where it is left out
 
   /// An error at the first attribute that nobody asked for.
   void expect_all_used() const;

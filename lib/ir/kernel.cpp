@@ -147,6 +147,7 @@ bool stays_in_thread(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant:
     case StmtKind::Index:
+    case StmtKind::Random:
     case StmtKind::Compute:
     case StmtKind::Load:
     case StmtKind::Store:

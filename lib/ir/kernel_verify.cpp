@@ -45,6 +45,7 @@
 //  31  a table has a value of every size for each instance, of symbols of the launch; its names are
 //      no others; it fits the parameters of a launch
 //  32  buffers that instances share are inputs and scalars whose shapes no size of the table is in
+//  33  random words are u32, of a u64 seed without dims; 1, 2 or 4 share a call, as 18 has it
 #include "ir/kernel_verify.h"
 #include "ir/op.h"
 
@@ -56,9 +57,9 @@ namespace fuse {
 namespace {
 
 std::string_view to_string(StmtKind kind) {
-  constexpr std::string_view kNames[] = {"const", "index",  "compute", "load",
-                                         "store", "reduce", "scan",    "move",
-                                         "keep",  "for",    "in",      "last_block"};
+  constexpr std::string_view kNames[] = {"const", "index",  "random",    "compute", "load",
+                                         "store", "reduce", "scan",      "move",    "keep",
+                                         "for",   "in",     "last_block"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -124,6 +125,10 @@ class Verifier {
       case StmtKind::Index:
         check_counts(s, 0, 1);
         check(is_signed_int(k_.values[s.results[0]].dtype), "an index is a signed integer");
+        break;
+      case StmtKind::Random:
+        check_counts(s, 1, 1);
+        verify_random(k_, map_, layout_, s, place());
         break;
       case StmtKind::Compute: verify_compute(s); break;
       case StmtKind::Load:

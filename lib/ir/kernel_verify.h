@@ -37,6 +37,10 @@ void verify_scan_axis(const Kernel &kernel, const Layout &layout, const Stmt &st
 void verify_access(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
                    bool in_pipe, const std::string &place);
 
+/// Invariant 33.
+void verify_random(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
+                   const std::string &place);
+
 /// Invariant 30.
 void verify_size(const Kernel &kernel);
 

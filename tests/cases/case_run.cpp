@@ -78,7 +78,7 @@ Graph expose(const Graph &graph) {
 bool is_elementwise(const GraphData &g) {
   for (NodeId id = 0; id < g.size(); ++id) {
     OpKind kind = info(g.node(id).op).kind;
-    if (kind == OpKind::Reduce || kind == OpKind::Extern) return false;
+    if (kind == OpKind::Random || kind == OpKind::Reduce || kind == OpKind::Extern) return false;
     if (kind == OpKind::View && g.node(id).op != Op::Broadcast) return false;
     if (g.node(id).op == Op::Iota) return false;
   }

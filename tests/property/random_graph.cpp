@@ -227,6 +227,7 @@ class Builder {
   void add_reshape(NodeId x, std::size_t axis);
   void add_gather(NodeId x, int axis);
   void add_broadcast(NodeId x);
+  void add_random(const Shape &shape);
   void add_outputs();
 
   Entropy &entropy_;
@@ -326,6 +327,19 @@ void Builder::add_broadcast(NodeId x) {
   if (fits(shape)) values_.push_back(build_broadcast(graph(), x, shape));
 }
 
+/// Of a seed that is a literal or some scalar.
+void Builder::add_random(const Shape &shape) {
+  GraphData &g = graph();
+  NodeId seed = build_constant(g, {DType::U64, entropy_.below(5) * 0x900000007}, {});
+  for (NodeId id : values_)
+    if (g.shape(id).empty() && is_int(g.dtype(id)) && entropy_.one_in(2))
+      seed = build_convert(g, Op::Cast, id, DType::U64);
+  values_.push_back(build_random_bits(g, seed, shape, entropy_.below(3)));
+  if (entropy_.one_in(2)) return;
+  values_.push_back(build_elementwise(
+      g, Op::Lt, {{values_.back(), build_constant(g, {DType::U32, 0x60000000}, {})}}));
+}
+
 void Builder::add_view(NodeId x) {
   const Shape &shape = graph().shape(x);
   if (shape.empty()) return add_broadcast(x);
@@ -333,7 +347,7 @@ void Builder::add_view(NodeId x) {
   std::vector<int> permutation;
   for (std::size_t i = 0; i < shape.size(); ++i)
     permutation.insert(permutation.begin() + std::ptrdiff_t(entropy_.below(i + 1)), int(i));
-  switch (entropy_.below(9)) {
+  switch (entropy_.below(10)) {
     case 0: return add_slice(x);
     case 1: return add_pad(x);
     case 2: return add_concat(x, axis);
@@ -342,6 +356,7 @@ void Builder::add_view(NodeId x) {
     case 5: return values_.push_back(build_flip(graph(), x, {axis}));
     case 6: return values_.push_back(build_transpose(graph(), x, permutation));
     case 7: return add_reshape(x, std::size_t(axis));
+    case 8: return add_random(shape);
     default:
       DType type = entropy_.one_in(2) ? DType::I32 : DType::F32;
       return values_.push_back(build_iota(graph(), type, shape, axis));

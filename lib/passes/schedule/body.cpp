@@ -220,6 +220,7 @@ BodyBuilder::Key BodyBuilder::operand_key(const Key &key, std::size_t i) {
 std::vector<BodyBuilder::Key> BodyBuilder::demands(const Key &key) {
   const OpInfo &op = info(g_.node(key.node).op);
   if (!is_member(key.node) || op.kind == OpKind::Leaf || op.kind == OpKind::Reduce) return {};
+  if (op.kind == OpKind::Random) return {seed_key(key)};
   std::vector<Key> keys;
   if (g_.node(key.node).op == Op::Gather) {
     auto axis = static_cast<std::size_t>(g_.attr<AxesAttr>(key.node).axes[0]);
@@ -247,6 +248,7 @@ ValueId BodyBuilder::emit_node(const Key &key) {
   if (op == Op::Constant) return emit_constant(g_.attr<Literal>(key.node));
   if (op == Op::Iota) return emit_iota(key);
   if (!is_member(key.node)) return emit_load(key);
+  if (op == Op::RandomBits) return emit_random(key);
   if (is_reduce(g_, key.node)) return emit_reduced(key);
   if (op == Op::Pad) return emit_pad(key);
   if (op == Op::Concat) return emit_concat(key);
@@ -340,6 +342,19 @@ ValueId BodyBuilder::emit_iota(const Key &key) {
   ValueId position = index_value(key.at[g_.attr<AxesAttr>(key.node).axes[0]]);
   DType type = g_.dtype(key.node);
   return kernel_.values[position].dtype == type ? position : compute(Op::Cast, type, {position});
+}
+
+/// Nothing is read, so a guard is none of its business.
+ValueId BodyBuilder::emit_random(const Key &key) {
+  Stmt s;
+  s.kind = StmtKind::Random;
+  s.operands = {*find(seed_key(key))};
+  s.index = linearize(key.at, extents_of(g_.shape(key.node)));
+  s.stream = g_.attr<RandomAttr>(key.node).stream;
+  s.results = {add_value(DType::U32, merge(union_dims(s.operands), dims_of(s.index)))};
+  ValueId result = s.results[0];
+  emit(std::move(s));
+  return result;
 }
 
 void BodyBuilder::store(NodeId node) {

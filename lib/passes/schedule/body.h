@@ -141,6 +141,8 @@ class BodyBuilder {
   ValueId emit_gather(const Key &key);
   ValueId emit_reduced(const Key &key);
   ValueId emit_iota(const Key &key);
+  Key seed_key(const Key &key) const { return {g_.operand(key.node, 0), kNone, {}}; }
+  ValueId emit_random(const Key &key);
   ValueId emit_constant(Literal literal);
 
   int depth(NodeId id) const { return depth_.contains(id) ? depth_.at(id) : 0; }

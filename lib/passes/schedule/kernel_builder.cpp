@@ -47,8 +47,14 @@ class Assembler {
     std::vector<Access> accesses = collect_accesses(built_.kernel, body);
     for (const Access &a : accesses)
       if (a.dims.size() == domain_.dims.size()) alignments_.streamed.insert(a.stmt->buffer);
-    mapping_ = choose_mapping({built_.kernel, domain_, accesses, reductions_.use, target_, options_,
-                               sizes_, alignments_, static_cast<std::int64_t>(body.size()),
+    std::int64_t statements = 0;
+    std::vector<const Stmt *> words;
+    for (const Stmt &s : body) {
+      statements += statements_of(s);
+      if (s.kind == StmtKind::Random) words.push_back(&s);
+    }
+    mapping_ = choose_mapping({built_.kernel, domain_, accesses, words, reductions_.use, target_,
+                               options_, sizes_, alignments_, statements,
                                most_live(built_.kernel, body), common_threads_});
     assemble(body);
     return std::move(built_);
