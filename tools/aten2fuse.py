@@ -5,9 +5,11 @@
     tools/aten2fuse.py graphs.jsonl.gz --graph ID             one graph, to standard output
     tools/aten2fuse.py graphs.jsonl.gz --joint MODEL -o dir   forward and backward as one graph
     tools/aten2fuse.py graphs.jsonl.gz --report               what became extern, and why
+    tools/aten2fuse.py graphs.jsonl.gz --extern-random -o dir random numbers from outside, too
 
 Matrix products, convolutions, attention and pooling become extern ops, and so does what has no
 meaning as a graph of primitives yet: the report lists both. Values keep the names of their nodes.
+Random numbers are made of an input %seed, each node's of a stream of its own.
 """
 import argparse
 import collections
@@ -34,6 +36,8 @@ def parse_arguments():
                         help="only this graph; may be repeated")
     parser.add_argument("--joint", action="append", default=[], metavar="MODEL",
                         help="unite the model's forward and backward graphs; may be repeated")
+    parser.add_argument("--extern-random", action="store_true",
+                        help="an extern op gives random numbers")
     parser.add_argument("--report", action="store_true", help="list extern ops with reasons")
     parser.add_argument("--list", action="store_true", help="list the graphs and stop")
     return parser.parse_args()
@@ -78,7 +82,7 @@ def main():
     extern = collections.Counter()
     for graph in choose(graphs, options):
         try:
-            program = translate(graph)
+            program = translate(graph, makes_random=not options.extern_random)
         except ImportFailure as error:
             fail(f"{graph['id']}: {error}")
         extern.update(program.extern)

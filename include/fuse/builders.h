@@ -127,6 +127,53 @@ FUSE_API Value hardswish(Operand x);
 /// min(max(x, lo), hi); any dtype with an order. Text: `clamp %x, 0.0, 6.0`.
 FUSE_API Value clamp(Operand x, Operand lo, Operand hi);
 
+// --- Random numbers ------------------------------------------------------------------------------
+
+/// A stream of random numbers that the graph chooses: each call without a stream gets the next one
+/// of a counter of the graph, from 2^32 on.
+inline constexpr std::int64_t kNextStream = -1;
+
+/// u32 words of Philox4x32-10, each a function of the seed, the stream and the row-major index e of
+/// the element in the shape: word e % 4 of the block with counter e / 4 (64 bits), then the stream
+/// (64 bits), and the seed as key. Seeds are u64 scalars: passed by value (Graph::scalar), 0-d
+/// tensors, constants or computed. Calls of one seed and stream give the same words, those of
+/// different streams independent ones: `random_bits(seed, {b, 4096}, 7)`. Without a stream the
+/// order of the calls decides; graphs that share a seed and shall differ, or agree, name their
+/// streams. Throws DType for other seeds and InvalidArgument for a negative stream or a literal
+/// seed: `g.constant(42, u64)` is a value.
+FUSE_API Value random_bits(Operand seed, const Shape &shape, std::int64_t stream = kNextStream);
+
+// Each element of the following is a function of its own word of random_bits(seed, shape, stream):
+// the same numbers on every machine and layout, and wherever they are computed again. Seeds and
+// streams as there; in texts a seed may be a literal: `normal 42 stream=3 : f32[B, 8]`.
+
+/// In [0, 1): the upper p bits of the word times 2^-p, with p the bits of the dtype's significand,
+/// 32 at most: 24 for f32, 11 for f16, 8 for bf16, 32 for f64. Nothing is rounded, so 1 is not
+/// reached. Text: `uniform %seed stream=3 : f32[B, 8]`.
+FUSE_API Value uniform(Operand seed, DType type, const Shape &shape,
+                       std::int64_t stream = kNextStream);
+
+/// Of mean 0 and variance 1: sqrt(2) * erfinv(t), t the odd multiple of 2^-24 (f64: 2^-32) in
+/// (-1, 1) that the word gives. Symmetric, never 0 or infinite, at most 5.42 (f64: 6.34) from 0;
+/// 16-bit results are the f32 ones rounded. Text: `normal %seed stream=3 : f32[B, 8]`.
+FUSE_API Value normal(Operand seed, DType type, const Shape &shape,
+                      std::int64_t stream = kNextStream);
+
+/// True with probability p, rounded to a multiple of 2^-32: where the word is below p * 2^32. p is
+/// a literal in [0, 1], InvalidArgument otherwise, or a float scalar that changes from call to
+/// call; what is out of range then counts as the nearer end.
+/// Text: `bernoulli %seed, 0.3 stream=3 : bool[B]`.
+FUSE_API Value bernoulli(Operand seed, Operand p, const Shape &shape,
+                         std::int64_t stream = kNextStream);
+
+/// x / (1 - p), or 0 with probability p, whatever x is there: where bernoulli(seed, p) is true for
+/// the shape of x. p as there, x of 16 bits multiplied in its own type; p = 0 gives x and p = 1
+/// zeros. The backward pass drops the same elements with the same seed and stream:
+/// `dropout(dy, p, seed, stream)`. Text: `dropout %x, 0.1, %seed stream=3`.
+FUSE_API Value dropout(Operand x, Operand p, Operand seed, std::int64_t stream = kNextStream);
+
+// --- Embeddings ----------------------------------------------------------------------------------
+
 /// Rotates the halves (a, b) of the last axis: (a*cos - b*sin, b*cos + a*sin). bf16[B, H, T, 128]
 /// with cos and sin of f32[T, 64]. Text: `rotary_embedding %x, %cos, %sin`.
 FUSE_API Value rotary_embedding(Operand x, Value cos, Value sin);

@@ -11,5 +11,6 @@
 #include <fuse/graph.h>
 #include <fuse/log.h>
 #include <fuse/report.h>
+#include <fuse/scans.h>
 #include <fuse/shape.h>
 #include <fuse/target.h>

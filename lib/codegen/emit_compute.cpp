@@ -5,6 +5,7 @@
 // that fold them. As many as these fold first (kFoldGroup): the order of reductions has decided.
 #include "codegen/emitter.h"
 #include "codegen/hooks.h"
+#include "codegen/math.h"
 
 #include <algorithm>
 
@@ -18,8 +19,8 @@ bool belongs_to_run(const Stmt &stmt) {
 }
 
 bool is_per_slot(const Stmt &stmt) {
-  return stmt.kind == StmtKind::Index || stmt.kind == StmtKind::Compute ||
-         stmt.kind == StmtKind::Keep;
+  return stmt.kind == StmtKind::Index || stmt.kind == StmtKind::Random ||
+         stmt.kind == StmtKind::Compute || stmt.kind == StmtKind::Keep;
 }
 
 bool uses_any(const Stmt &stmt, const std::vector<ValueId> &values) {
@@ -77,11 +78,12 @@ void Emitter::emit_run(std::span<const Stmt> run, std::span<const Stmt> reductio
 }
 
 void Emitter::emit_slots(const Stmt &stmt, std::span<const Assignment> slots, std::size_t first) {
-  Values values = stmt.kind == StmtKind::Index  ? indices(stmt, slots)
-                  : stmt.kind == StmtKind::Keep ? kept(stmt, slots)
-                                                : computed(stmt, slots);
   Values &all = values_[stmt.results[0]];
   if (first == 0) all.assign(slots_of(stmt.results[0]).size(), nullptr);
+  Values values = stmt.kind == StmtKind::Index    ? indices(stmt, slots)
+                  : stmt.kind == StmtKind::Random ? random_words(stmt, slots)
+                  : stmt.kind == StmtKind::Keep   ? kept(stmt, slots)
+                                                  : computed(stmt, slots);
   std::copy(values.begin(), values.end(), all.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
@@ -121,8 +123,25 @@ Values Emitter::computed(const Stmt &stmt, std::span<const Assignment> slots) {
   for (const Assignment &slot : slots)
     for (std::size_t i = 0; i < operands.size(); ++i)
       operands[i].push_back(value_at(stmt.operands[i], slot));
+  if (stmt.by_reciprocal) return divided(operands[0], operands[1]);
   return ops_.emit_slots(stmt.op, kernel_.values[stmt.results[0]].dtype, operands, dtypes,
                          stmt.approximate);
+}
+
+/// Slots of one divisor together.
+Values Emitter::divided(const Values &dividends, const Values &divisors) {
+  Values quotients(dividends.size());
+  for (std::size_t first = 0; first < dividends.size(); ++first) {
+    if (quotients[first]) continue;
+    std::vector<std::size_t> slots;
+    for (std::size_t s = first; s < dividends.size(); ++s)
+      if (divisors[s] == divisors[first]) slots.push_back(s);
+    Values shared;
+    for (std::size_t s : slots) shared.push_back(dividends[s]);
+    shared = emit_divisions(b_, shared, divisors[first]);
+    for (std::size_t i = 0; i < slots.size(); ++i) quotients[slots[i]] = shared[i];
+  }
+  return quotients;
 }
 
 namespace {

@@ -38,7 +38,16 @@ llvm::Function *Emitter::run() {
   emit_body(kernel_.body);
   emit_cluster_start();
   b_.CreateRetVoid();
+  check_shared_memory();
   return function_;
+}
+
+void Emitter::check_shared_memory() const {
+  std::int64_t bytes = shared_bytes_ + dynamic_shared_bytes(kernel_);
+  if (shared_bytes_ < bytes && bytes > target_.shared_per_block)
+    fail(ErrorCode::Unsupported,
+         "kernel {} needs {} bytes of shared memory with its pipe, more than a block of {} has: {}",
+         kernel_.name, bytes, target_.name, target_.shared_per_block);
 }
 
 void Emitter::declare() {
@@ -141,6 +150,7 @@ void Emitter::emit_stmt(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant: return emit_constant(stmt);
     case StmtKind::Index:
+    case StmtKind::Random:
     case StmtKind::Compute:
     case StmtKind::Keep: return emit_all_slots(stmt);
     case StmtKind::Load: return emit_load(stmt);

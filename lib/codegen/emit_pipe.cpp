@@ -1,11 +1,10 @@
 // Bulk loads of later iterations, in flight while this one is worked on.
 //
 // Each stage of the pipe is a part of dynamic shared memory with a memory barrier of its own. One
-// thread asks for the bytes of an iteration and tells the barrier how many come; all threads wait
-// for them. The stage of iteration k is free for iteration k + depth once all threads have read
-// theirs, so a barrier of the block stands between. An iteration without valid rows asks for
-// nothing and waits for nothing. What a whole block shares of an iteration, one value, is loaded an
-// iteration ahead into registers.
+// thread asks for the runs of an iteration, as far as they are valid, and tells the barrier how
+// many bytes come; all threads wait for them. The stage of iteration k is free for iteration k +
+// depth once all threads have read theirs, so a barrier of the block stands between. What a whole
+// block shares of an iteration, one value, is loaded an iteration ahead into registers.
 #include "codegen/emitter.h"
 #include "codegen/hooks.h"
 #include "ir/format.h"
@@ -19,22 +18,17 @@ void Emitter::begin_pipe(const Stmt &loop, llvm::Value *count) {
   if (target_.sm < 90)
     fail(ErrorCode::Unsupported, "kernel {}: bulk copies need sm_90, not sm_{}", kernel_.name,
          target_.sm);
-  if (dynamic_shared_bytes(kernel_) > target_.shared_per_block - kStaticShared)
-    fail(ErrorCode::Unsupported, "kernel {}: a pipe of {} bytes is more than a block of {} has",
-         kernel_.name, dynamic_shared_bytes(kernel_), target_.name);
   pipe_ = Pipe();
   pipe_.loop = &loop;
   for (const Stmt &s : loop.body) {
     if (s.kind != StmtKind::Load || !s.bulk) continue;
-    if (bulk_dim(kernel_.layouts[layout_], s) == kNone) {
+    BulkLoad load = bulk_load(kernel_, map_, layout_, s);
+    if (load.is_value) {
       pipe_.values.push_back(&s);
       continue;
     }
-    pipe_.loads.push_back(&s);
-    pipe_.offsets.push_back(pipe_.stage_bytes);
-    std::int64_t row = bulk_bytes(kernel_, kernel_.layouts[layout_], s);
-    pipe_.row_bytes += row;
-    pipe_.stage_bytes += (row + kBulkAlignment - 1) / kBulkAlignment * kBulkAlignment;
+    pipe_.loads.push_back({&s, load.shape, pipe_.stage_bytes});
+    pipe_.stage_bytes += bulk_stage_bytes(load.shape, kernel_.buffers[s.buffer].dtype);
   }
   pipe_.count = count;
   pipe_.stages = dynamic_shared();
@@ -108,43 +102,66 @@ llvm::Value *Emitter::pipe_barrier(llvm::Value *stage) {
 
 llvm::Value *Emitter::pipe_buffer(std::size_t load, llvm::Value *stage) {
   llvm::Value *offset = b_.CreateMul(stage, b_.getInt32(static_cast<unsigned>(pipe_.stage_bytes)));
-  offset = b_.CreateAdd(offset, b_.getInt32(static_cast<unsigned>(pipe_.offsets[load])));
+  offset = b_.CreateAdd(offset, b_.getInt32(static_cast<unsigned>(pipe_.loads[load].offset)));
   return b_.CreateGEP(b_.getInt8Ty(), pipe_.stages, offset);
 }
 
-/// Whether the rows of the current iteration are valid; null: always.
-llvm::Value *Emitter::emit_rows_valid() {
-  llvm::Value *valid = nullptr;
-  for (const Stmt *load : pipe_.loads) {
-    const Layout &layout = kernel_.layouts[layout_];
-    std::uint32_t along = axis_of(layout, bulk_dim(layout, *load));
-    for (std::uint32_t a : axes_of(layout, load->index.dims()))
-      if (a != along) valid = conjunction(valid, emit_valid(a, {}, 1));
-  }
-  return valid;
-}
-
-/// One thread asks for the rows of an iteration, if there is one and they are valid.
+/// One thread asks for the runs of an iteration, if there is one.
 void Emitter::emit_bulk_copies(llvm::Value *iteration) {
+  if (pipe_.loads.empty()) return;
   at_iteration(iteration, [&] {
     llvm::Value *runs = b_.CreateAnd(b_.CreateICmpEQ(thread_, b_.getInt32(0)),
                                      b_.CreateICmpULT(iteration, pipe_.count));
-    emit_if(b_, conjunction(runs, emit_rows_valid()), [&] { ask_for_rows(iteration); });
+    emit_if(b_, runs, [&] { ask_for_runs(iteration); });
   });
 }
 
-void Emitter::ask_for_rows(llvm::Value *iteration) {
-  auto number = [&](std::int64_t n) { return b_.getInt32(static_cast<unsigned>(n)); };
-  const Layout &layout = kernel_.layouts[layout_];
+void Emitter::ask_for_runs(llvm::Value *iteration) {
   llvm::Value *stage = pipe_stage(iteration), *barrier = pipe_barrier(stage);
-  call(Hook::barrier_expect, {barrier, number(pipe_.row_bytes)});
-  for (std::size_t i = 0; i < pipe_.loads.size(); ++i) {
-    const Stmt &load = *pipe_.loads[i];
-    Index row = load.index - Index::dim(bulk_dim(layout, load));
-    llvm::Value *source = address(load.buffer, emit_offset(map_.place(row, layout_), {}, bits_));
-    llvm::Value *bytes = number(bulk_bytes(kernel_, layout, load));
-    call(Hook::bulk_copy, {pipe_buffer(i, stage), source, bytes, barrier});
+  llvm::Value *all = b_.getInt32(0);
+  std::vector<Values> bytes;
+  for (const Pipe::Load &load : pipe_.loads) {
+    bytes.emplace_back();
+    for (std::size_t r = 0; r < load.shape.runs.size(); ++r) {
+      bytes.back().push_back(emit_run_bytes(load, load.shape.runs.decode(r)));
+      all = b_.CreateAdd(all, bytes.back().back());
+    }
   }
+  call(Hook::barrier_expect, {barrier, all});
+  for (std::size_t i = 0; i < pipe_.loads.size(); ++i)
+    for (std::size_t r = 0; r < bytes[i].size(); ++r) copy_run(i, r, stage, bytes[i][r]);
+}
+
+/// Of the part of a run that is valid.
+llvm::Value *Emitter::emit_run_bytes(const Pipe::Load &load, const Assignment &run) {
+  const Layout &layout = kernel_.layouts[layout_];
+  auto size = static_cast<std::int64_t>(size_of(kernel_.buffers[load.stmt->buffer].dtype));
+  Assignment first = merge(run, load.shape.run_atoms);
+  llvm::Value *bytes = b_.getInt32(static_cast<std::uint32_t>(load.shape.run * size));
+  const AxisMap &along = map_.axis(layout_, load.shape.axis);
+  if (!is_below(along, first, load.shape.run)) {
+    llvm::Value *position = emit_position(along, first, 0), *extent = emit_extent(along);
+    llvm::Value *left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, extent, position);
+    llvm::Value *run_length = llvm::ConstantInt::getSigned(left->getType(), load.shape.run);
+    left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, run_length);
+    bytes = b_.CreateMul(b_.CreateTrunc(left, b_.getInt32Ty()),
+                         b_.getInt32(static_cast<std::uint32_t>(size)));
+  }
+  llvm::Value *valid = nullptr;
+  for (std::uint32_t a : axes_of(layout, load.stmt->index.dims()))
+    if (a != load.shape.axis) valid = conjunction(valid, emit_valid(a, first, 1));
+  return valid ? b_.CreateSelect(valid, bytes, b_.getInt32(0)) : bytes;
+}
+
+void Emitter::copy_run(std::size_t load, std::size_t run, llvm::Value *stage, llvm::Value *bytes) {
+  const auto &[stmt, shape, offset] = pipe_.loads[load];
+  Assignment first = merge(shape.runs.decode(run), shape.run_atoms);
+  llvm::Value *source = address(stmt->buffer, emit_offset(shape.source, first, bits_));
+  llvm::Type *type = memory_type_of(kernel_.buffers[stmt->buffer].dtype, module_.getContext());
+  auto element = static_cast<std::uint64_t>(static_cast<std::int64_t>(run) * shape.run);
+  llvm::Value *target = b_.CreateConstGEP1_64(type, pipe_buffer(load, stage), element);
+  emit_if(b_, b_.CreateIsNotNull(bytes),
+          [&] { call(Hook::bulk_copy, {target, source, bytes, pipe_barrier(stage)}); });
 }
 
 void Emitter::await_pipe() {
@@ -152,7 +169,7 @@ void Emitter::await_pipe() {
   llvm::Value *stage = pipe_stage(iteration);
   auto depth = static_cast<unsigned>(pipe_.loop->pipe);
   llvm::Value *parity = b_.CreateAnd(b_.CreateUDiv(iteration, b_.getInt32(depth)), 1);
-  emit_if(b_, emit_rows_valid(), [&] { call(Hook::barrier_wait, {pipe_barrier(stage), parity}); });
+  if (!pipe_.loads.empty()) call(Hook::barrier_wait, {pipe_barrier(stage), parity});
   pipe_.reads_since = loops_.back().barriers;
   pipe_.current.clear();
   for (std::size_t i = 0; i < pipe_.values.size(); ++i) {
@@ -171,25 +188,28 @@ void Emitter::advance_pipe() {
   emit_bulk_copies(b_.CreateAdd(loops_.back().iteration, ahead));
 }
 
-/// A bulk load reads the thread's elements of the stage.
+/// A bulk load reads the thread's elements of the stage; beyond the row's end stands anything.
 void Emitter::emit_bulk_load(const Stmt &stmt) {
   ValueId result = stmt.results[0];
   if (auto value = std::find(pipe_.values.begin(), pipe_.values.end(), &stmt);
       value != pipe_.values.end())
     return define(result, {pipe_.current[static_cast<std::size_t>(value - pipe_.values.begin())]});
-  auto at = std::find(pipe_.loads.begin(), pipe_.loads.end(), &stmt) - pipe_.loads.begin();
-  llvm::Value *stage =
-      pipe_buffer(static_cast<std::size_t>(at), pipe_stage(loops_.back().iteration));
+  auto at = std::find_if(pipe_.loads.begin(), pipe_.loads.end(),
+                         [&](const Pipe::Load &load) { return load.stmt == &stmt; });
+  llvm::Value *stage = pipe_buffer(static_cast<std::size_t>(at - pipe_.loads.begin()),
+                                   pipe_stage(loops_.back().iteration));
   llvm::Type *type = memory_type_of(kernel_.buffers[stmt.buffer].dtype, module_.getContext());
-  DimId along = bulk_dim(kernel_.layouts[layout_], stmt);
   SlotSpace space = slots_of(result);
+  DimId vec = stmt.vector > 1 ? map_.axis(layout_, at->shape.axis).vec : kNone;
   Values slots(space.size());
-  for (const Group &group : group_access({Index::dim(along), stmt.vector, kNone}, {along})) {
+  for (std::size_t s = 0; s < space.size(); ++s) {
+    Assignment first = space.decode(s);
+    if (vec != kNone && *value_of(first, vec) % stmt.vector != 0) continue;
+    Offset offset = emit_offset(at->shape.stage, first, 32);
     Values elements =
-        split_vector(b_, read_vector(shared_element(stage, type, group.offset), type, group.size));
-    for (int i = 0; i < group.size; ++i)
-      slots[space.slot_at(advance(group.first, group.vec, i))] =
-          elements[static_cast<std::size_t>(i)];
+        split_vector(b_, read_vector(shared_element(stage, type, offset), type, stmt.vector));
+    for (int i = 0; i < stmt.vector; ++i)
+      slots[space.slot_at(advance(first, vec, i))] = elements[static_cast<std::size_t>(i)];
   }
   if (is_bool(kernel_.buffers[stmt.buffer].dtype))
     for (llvm::Value *&value : slots) value = b_.CreateIsNotNull(value);

@@ -10,6 +10,7 @@
 #include "codegen/monoid.h"
 #include "codegen/ops.h"
 #include "codegen/state_array.h"
+#include "ir/bulk.h"
 #include "ir/instances.h"
 #include "ir/invalid_values.h"
 #include "ir/machine_map.h"
@@ -115,6 +116,7 @@ class Emitter {
 
   // emit_kernel.cpp: parameters, the body, scopes.
   void declare();
+  void check_shared_memory() const;
   std::vector<llvm::Type *> parameter_types() const;
   void name_parameters();
   void emit_machine_registers();
@@ -148,8 +150,13 @@ class Emitter {
   llvm::Constant *constant_of(DType dtype, std::uint64_t bits);
   Values indices(const Stmt &stmt, std::span<const Assignment> slots);
   Values computed(const Stmt &stmt, std::span<const Assignment> slots);
+  Values divided(const Values &dividends, const Values &divisors);
   Values kept(const Stmt &stmt, std::span<const Assignment> slots);
   void keep_shared(DType dtype, Values &slots);
+
+  // emit_random.cpp: random words.
+  Values random_words(const Stmt &stmt, std::span<const Assignment> slots);
+  void emit_random_call(const Stmt &stmt, const Index &placed, const Assignment &slot, DimId vec);
 
   // emit_index.cpp: positions, offsets and validity.
   Offset emit_offset(const Index &placed, const Assignment &assignment, unsigned bits);
@@ -222,13 +229,16 @@ class Emitter {
   // emit_pipe.cpp: bulk loads ahead of their iteration.
   struct Pipe {
     const Stmt *loop = nullptr;
-    llvm::Value *count = nullptr;       // of iterations
-    std::vector<const Stmt *> values;   // one for the block
-    Values ahead, current;              // memory of the next ones, those of this iteration
-    std::vector<const Stmt *> loads;    // rows
-    std::vector<std::int64_t> offsets;  // of their rows in a stage
+    llvm::Value *count = nullptr;      // of iterations
+    std::vector<const Stmt *> values;  // one for the block
+    Values ahead, current;             // memory of the next ones, those of this iteration
+    struct Load {
+      const Stmt *stmt;
+      BulkShape shape;
+      std::int64_t offset;  // bytes from the start of a stage
+    };
+    std::vector<Load> loads;
     std::int64_t stage_bytes = 0;
-    std::int64_t row_bytes = 0;       // that arrive in a stage
     llvm::Value *stages = nullptr;    // shared memory
     llvm::Value *barriers = nullptr;  // shared memory: one for each stage
     int reads_since = 0;              // barriers of the loop's body when the last row was read
@@ -238,10 +248,11 @@ class Emitter {
   void advance_pipe();
   void emit_bulk_load(const Stmt &stmt);
   void emit_bulk_copies(llvm::Value *iteration);
-  void ask_for_rows(llvm::Value *iteration);
+  void ask_for_runs(llvm::Value *iteration);
+  llvm::Value *emit_run_bytes(const Pipe::Load &load, const Assignment &run);
+  void copy_run(std::size_t load, std::size_t run, llvm::Value *stage, llvm::Value *bytes);
   void load_ahead(llvm::Value *iteration);
   void at_iteration(llvm::Value *iteration, const std::function<void()> &emit);
-  llvm::Value *emit_rows_valid();
   llvm::Value *pipe_stage(llvm::Value *iteration);
   llvm::Value *pipe_barrier(llvm::Value *stage);
   llvm::Value *pipe_buffer(std::size_t load, llvm::Value *stage);

@@ -1,5 +1,6 @@
 // What GPU intrinsics mean on the host: fields of the context, plain IR, calls of emulators, or
 // requests to the executor. Every NVVM intrinsic that selectable.cpp lets through has its row here.
+#include "codegen/float8.h"
 #include "codegen/hooks.h"
 #include "codegen/host_abi.h"
 #include "codegen/host_lower.h"
@@ -51,6 +52,9 @@ class Lowering {
   Value *hook(Hook id);
   Value *bulk_copy();
   Value *permute_bytes();
+  Value *pack_float8(DType to);
+  Value *unpack_e4m3();
+  Value *e4m3_to_half(Value *bits);
   Value *intrinsic(Intrinsic::ID id);
   bool stays() const { return stays_; }
 
@@ -96,6 +100,7 @@ Value *Lowering::collective(Collective collective, std::uint32_t site) {
 Value *Lowering::hook(Hook id) {
   const HookInfo &hook = info(id);
   if (id == Hook::bulk_copy) return bulk_copy();
+  if (id == Hook::unpack_e4m3) return unpack_e4m3();
   if (hook.memory == HookMemory::Sync) return nullptr;
   if (hook.memory == HookMemory::None) return b_.CreateFreeze(operand(0));
   Type *word = b_.getInt32Ty();
@@ -176,6 +181,32 @@ Value *Lowering::permute_bytes() {
   return b_.CreateBitCast(b_.CreateShuffleVector(bytes, mask), b_.getInt32Ty());
 }
 
+Value *Lowering::pack_float8(DType to) {
+  Value *upper = b_.CreateZExt(emit_f32_to_f8_saturating(b_, operand(0), to), b_.getInt16Ty());
+  Value *lower = b_.CreateZExt(emit_f32_to_f8_saturating(b_, operand(1), to), b_.getInt16Ty());
+  return b_.CreateOr(b_.CreateShl(upper, 8), lower);
+}
+
+/// The bits of an f16 from those of an e4m3, in words: values below the least normal, by way of
+/// f32.
+Value *Lowering::e4m3_to_half(Value *bits) {
+  Value *digits = b_.CreateAnd(bits, 0x7f);
+  Value *tiny = b_.CreateFMul(b_.CreateUIToFP(digits, b_.getFloatTy()),
+                              ConstantFP::get(b_.getFloatTy(), 0x1p-9));
+  tiny = b_.CreateLShr(b_.CreateBitCast(tiny, b_.getInt32Ty()), 13);
+  tiny = b_.CreateSub(tiny, b_.getInt32((127 - 15) << 10));
+  Value *half = b_.CreateAdd(b_.CreateShl(digits, 7), b_.getInt32((15 - 7) << 10));
+  half = b_.CreateSelect(b_.CreateICmpULT(digits, b_.getInt32(8)), tiny, half);
+  half = b_.CreateSelect(b_.CreateICmpEQ(digits, b_.getInt32(0)), digits, half);
+  half = b_.CreateSelect(b_.CreateICmpEQ(digits, b_.getInt32(0x7f)), b_.getInt32(0x7fff), half);
+  return b_.CreateOr(half, b_.CreateShl(b_.CreateAnd(bits, 0x80), 8));
+}
+
+Value *Lowering::unpack_e4m3() {
+  Value *pair = b_.CreateZExt(operand(0), b_.getInt32Ty());
+  return b_.CreateOr(e4m3_to_half(pair), b_.CreateShl(e4m3_to_half(b_.CreateLShr(pair, 8)), 16));
+}
+
 Value *Lowering::arrive() {
   Value *address = body_.request_field(b_, offsetof(WarpRequests, arrivals));
   Value *count = b_.CreateLoad(b_.getInt32Ty(), address);
@@ -223,6 +254,9 @@ Value *Lowering::intrinsic(Intrinsic::ID id) {
     case Intrinsic::nvvm_cos_approx_f: return emulate("fuse.host.cos", operand(0));
     case Intrinsic::nvvm_cos_approx_ftz_f: return emulate_flushed("fuse.host.cos");
     case Intrinsic::tanh: return emulate("fuse.host.tanh", operand(0));
+
+    case Intrinsic::nvvm_ff_to_e4m3x2_rn: return pack_float8(DType::F8E4M3);
+    case Intrinsic::nvvm_ff_to_e5m2x2_rn: return pack_float8(DType::F8E5M2);
 
     case Intrinsic::nvvm_div_full: return b_.CreateFDiv(operand(0), operand(1));
     case Intrinsic::nvvm_rcp_rn_f:

@@ -15,8 +15,12 @@ namespace fuse {
 /// An inexact function of ops.def; the operands are f32 or f64, of one type.
 llvm::Value *emit_math(Builder &b, Op op, const Values &x);
 
-/// exp, exp2, sigmoid or div of f32 within a relative error of 2^-16, tails included.
+/// exp, exp2, sigmoid or div of f32 within a relative error of 2^-16, tails included; tanh within
+/// 2^-10.98.
 llvm::Value *emit_approximate(Builder &b, Op op, const Values &x);
+
+/// f32 quotients by one divisor, as exact as those of div.rn, without a function call.
+Values emit_divisions(Builder &b, const Values &dividends, llvm::Value *divisor);
 
 /// The same through the function that computes in f64.
 llvm::Value *emit_math_in_f64(Builder &b, Op op, const Values &x);

@@ -29,6 +29,13 @@ Num sigmoid(Num x) {
   return e * approximate(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, e + 16777216);
 }
 
+/// The hardware's, within 2^-10.98 of the result.
+Num tanh(Num x) {
+  llvm::CallInst *call = x.builder().CreateIntrinsic(x.type(), llvm::Intrinsic::tanh, {x.value()});
+  call->setHasApproxFunc(true);
+  return x.with(call);
+}
+
 llvm::Value *divide(Builder &b, const Values &x) {
   return b.CreateIntrinsic(b.getFloatTy(), llvm::Intrinsic::nvvm_div_full, {x[0], x[1]});
 }
@@ -40,6 +47,7 @@ llvm::Value *emit_approximate(Builder &b, Op op, const Values &x) {
   if (op == Op::Exp) return ex2(first * kLog2E).value();
   if (op == Op::Exp2) return ex2(first).value();
   if (op == Op::Sigmoid) return sigmoid(first).value();
+  if (op == Op::Tanh) return tanh(first).value();
   FUSE_CHECK(op == Op::Div, "{} has no approximate form", info(op).text);
   return divide(b, x);
 }

@@ -218,6 +218,7 @@ std::optional<Num> math_f32(Op op, const std::vector<Num> &x) {
     case Op::Input:
     case Op::Constant:
     case Op::Iota:
+    case Op::RandomBits:
     case Op::Neg:
     case Op::Abs:
     case Op::Sign:

@@ -73,6 +73,7 @@ Num math_f64(Op op, const std::vector<Num> &x) {
     case Op::Input:
     case Op::Constant:
     case Op::Iota:
+    case Op::RandomBits:
     case Op::Neg:
     case Op::Abs:
     case Op::Sign:

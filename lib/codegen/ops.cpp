@@ -3,6 +3,7 @@
 // Every operation is computed in its compute type (f32 for narrower floats) and rounded once. The
 // semantics are those of ops.def.
 #include "codegen/ops.h"
+#include "codegen/float8.h"
 
 #include "codegen/math.h"
 #include "ir/format.h"
@@ -89,6 +90,11 @@ Values Ops::emit_slots(Op op, DType result, const std::vector<Values> &operands,
   bool are_bytes = dtypes[0] == DType::I8 || dtypes[0] == DType::U8;
   if (op == Op::Cast && are_bytes && result == DType::F32 && operands[0].size() % 4 == 0)
     return bytes_to_floats(operands[0], dtypes[0] == DType::I8);
+  bool in_pairs = operands[0].size() % 2 == 0 && target_.sm >= kFloat8Instructions;
+  if (op == Op::Cast && dtypes[0] == DType::F8E4M3 && result == DType::F32 && in_pairs)
+    return emit_e4m3_to_f32_pairs(b_, operands[0]);
+  if (in_pairs && is_float8(result) && (op == Op::Cast || op == Op::CastSat))
+    return to_float8(operands[0], dtypes[0], result, op == Op::CastSat);
   std::vector<Scalar> slots;
   for (std::size_t s = 0; s < operands[0].size(); ++s) {
     std::vector<Scalar> x;
@@ -96,6 +102,13 @@ Values Ops::emit_slots(Op op, DType result, const std::vector<Values> &operands,
     slots.push_back(compute(op, result, x, approximate));
   }
   return round_slots(slots, result);
+}
+
+Values Ops::to_float8(const Values &x, DType from, DType to, bool saturate) {
+  Values floats;
+  for (llvm::Value *value : x)
+    floats.push_back(cast(convert(Op::Cast, to, {value, from}), DType::F32));
+  return emit_f32_to_f8_pairs(b_, floats, to, saturate);
 }
 
 /// Four neighbours share a word. A byte n in the mantissa of 2^23 is 2^23 + n, a signed one with
@@ -280,6 +293,7 @@ llvm::Value *Ops::emit_float(Op op, DType dtype, const Values &x) {
     case Op::Input:
     case Op::Constant:
     case Op::Iota:
+    case Op::RandomBits:
     case Op::Not:
     case Op::Rsqrt:
     case Op::Cbrt:

@@ -50,6 +50,7 @@ class Ops {
  private:
   // ops.cpp
   Scalar compute(Op op, DType result, std::span<const Scalar> operands, bool approximate = false);
+  Values to_float8(const Values &x, DType from, DType to, bool saturate);
   Values bytes_to_floats(const Values &bytes, bool are_signed);
   Values round_slots(const std::vector<Scalar> &slots, DType to);
   llvm::Value *emit_float(Op op, DType dtype, const Values &x);
@@ -78,8 +79,6 @@ class Ops {
   llvm::Value *clamp_float(llvm::Value *x, DType to);
   llvm::Value *to_f32_odd(llvm::Value *x);
   llvm::Value *int64_to_f64_odd(llvm::Value *x, bool is_signed);
-  llvm::Value *f32_to_f8(llvm::Value *x, DType to);
-  llvm::Value *f8_to_f32(llvm::Value *x, DType from);
 
   Builder &b_;
   const Target &target_;

@@ -3,6 +3,7 @@
 // Where the machine would round twice (f64 or 64-bit integers to 16 and 8 bits) the first step
 // rounds to odd: that keeps enough of the value for the second to decide as if it were the only
 // one.
+#include "codegen/float8.h"
 #include "codegen/ops.h"
 
 namespace fuse {
@@ -66,12 +67,12 @@ llvm::Value *Ops::float_to_float(llvm::Value *x, DType from, DType to) {
   if (from == DType::F64) return float_to_float(to_f32_odd(x), DType::F32, to);
   llvm::Value *wide = x;
   if (is_float8(from))
-    wide = f8_to_f32(x, from);
+    wide = emit_f8_to_f32(b_, x, from);
   else if (from != DType::F32)
     wide = b_.CreateFPExt(x, b_.getFloatTy());
   if (to == DType::F32) return wide;
   if (to == DType::F64) return b_.CreateFPExt(wide, b_.getDoubleTy());
-  if (is_float8(to)) return f32_to_f8(wide, to);
+  if (is_float8(to)) return emit_f32_to_f8(b_, wide, to);
   return b_.CreateFPTrunc(wide, type_of(to, b_.getContext()));
 }
 
@@ -145,46 +146,6 @@ llvm::Value *Ops::clamp_int(const Scalar &x, DType to) {
   value = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value, extend(least(to), to));
   value = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, value, extend(greatest(to), to));
   return b_.CreateTrunc(value, type_of(to, b_.getContext()));
-}
-
-/// Normal results round by adding half a unit to the bits; those below the least normal by adding
-/// a float whose unit is theirs. Overflow is NaN in e4m3, which has no infinity.
-llvm::Value *Ops::f32_to_f8(llvm::Value *x, DType to) {
-  bool is_e4m3 = to == DType::F8E4M3;
-  unsigned drop = is_e4m3 ? 20 : 21;
-  std::uint32_t rebias = is_e4m3 ? (127 - 7) << 3 : (127 - 15) << 2;
-  float unit = is_e4m3 ? 0x1p14F : 0x1p7F, least_normal = is_e4m3 ? 0x1p-6F : 0x1p-14F;
-  std::uint32_t overflow = is_e4m3 ? 0x7f : 0x7c;
-  llvm::Type *f32 = b_.getFloatTy(), *i32 = b_.getInt32Ty();
-  llvm::Value *size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
-  llvm::Value *bits = b_.CreateBitCast(size, i32);
-  llvm::Value *half =
-      b_.CreateAdd(b_.CreateAnd(b_.CreateLShr(bits, drop), 1), b_.getInt32((1U << (drop - 1)) - 1));
-  llvm::Value *normal = b_.CreateLShr(b_.CreateAdd(bits, half), drop);
-  normal = b_.CreateSub(normal, b_.getInt32(rebias));
-  llvm::Value *offset = llvm::ConstantFP::get(f32, unit);
-  llvm::Value *small = b_.CreateSub(b_.CreateBitCast(b_.CreateFAdd(size, offset), i32),
-                                    b_.CreateBitCast(offset, i32));
-  llvm::Value *is_small = b_.CreateFCmpOLT(size, llvm::ConstantFP::get(f32, least_normal));
-  llvm::Value *result = b_.CreateSelect(is_small, small, normal);
-  result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, result, b_.getInt32(overflow));
-  result = b_.CreateSelect(b_.CreateFCmpUNO(x, x), b_.getInt32(0x7f), result);
-  llvm::Value *sign = b_.CreateAnd(b_.CreateLShr(b_.CreateBitCast(x, i32), 24), 0x80);
-  return b_.CreateTrunc(b_.CreateOr(result, sign), b_.getInt8Ty());
-}
-
-/// Both are an f16 with fewer digits: e5m2 in the upper byte, e4m3 up to the exponent's bias.
-llvm::Value *Ops::f8_to_f32(llvm::Value *x, DType from) {
-  llvm::Type *f32 = b_.getFloatTy();
-  llvm::Value *bits = b_.CreateShl(b_.CreateZExt(x, b_.getInt16Ty()), 8);
-  if (from == DType::F8E5M2) return b_.CreateFPExt(b_.CreateBitCast(bits, b_.getHalfTy()), f32);
-  llvm::Value *sign = b_.CreateAnd(bits, 0x8000);
-  llvm::Value *digits = b_.CreateAnd(b_.CreateLShr(bits, 1), 0x3f80);
-  llvm::Value *scaled =
-      b_.CreateFPExt(b_.CreateBitCast(b_.CreateOr(sign, digits), b_.getHalfTy()), f32);
-  llvm::Value *value = b_.CreateFMul(scaled, llvm::ConstantFP::get(f32, 256));
-  llvm::Value *is_nan = b_.CreateICmpEQ(digits, b_.getInt16(0x3f80));
-  return b_.CreateSelect(is_nan, llvm::ConstantFP::getNaN(f32), value);
 }
 
 }  // namespace fuse

@@ -97,6 +97,7 @@ llvm::Value *Ops::emit_int(Op op, DType dtype, const Values &x) {
     case Op::Input:
     case Op::Constant:
     case Op::Iota:
+    case Op::RandomBits:
     case Op::Floor:
     case Op::Ceil:
     case Op::Round:

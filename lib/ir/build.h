@@ -23,6 +23,11 @@ NodeId build_convert(GraphData &graph, Op op, NodeId x, DType type, SourceLocati
 NodeId build_constant(GraphData &graph, Literal literal, const Shape &shape);
 NodeId build_iota(GraphData &graph, DType type, const Shape &shape, int axis,
                   SourceLocation where = {});
+/// Words of a stream of the seed, a u64 scalar. Streams are below 2^63.
+NodeId build_random_bits(GraphData &graph, NodeId seed, const Shape &shape, std::uint64_t stream,
+                         SourceLocation where = {});
+/// The stream of a number, or the graph's next one for kNextStream.
+std::uint64_t stream_of(const GraphData &graph, std::int64_t stream, SourceLocation where = {});
 NodeId build_input(GraphData &graph, std::string_view name, DType type, const Shape &shape,
                    bool is_scalar, SourceLocation where = {});
 

@@ -42,6 +42,15 @@ NodeId build_leaf_text(Arguments &a, Op op) {
   return build_broadcast(a.graph(), a.node(0, type.dtype), shape, a.where());
 }
 
+NodeId build_random_text(Arguments &a) {
+  a.expect_operands(1);
+  const TextType &type = a.type();
+  if (type.dtype != DType::U32)
+    a.error(type.at, "random_bits gives u32, not " + std::string(to_string(type.dtype)));
+  return build_random_bits(a.graph(), a.node(0, DType::U64), type.shape.value_or(Shape{}),
+                           stream_of(a.graph(), a.stream(), a.where()), a.where());
+}
+
 NodeId build_slice_text(Arguments &a) {
   std::vector<Dim> start, stop;
   std::vector<std::int64_t> step;
@@ -124,6 +133,7 @@ Nodes build_statement(Arguments &a) {
   if (!op || *op == Op::Input || *op == Op::ExternResult) return {};
   switch (info(*op).kind) {
     case OpKind::Leaf: return {build_leaf_text(a, *op)};
+    case OpKind::Random: return {build_random_text(a)};
     case OpKind::Unary:
     case OpKind::Binary:
     case OpKind::Ternary:

@@ -3,6 +3,8 @@
 #include "ir/format.h"
 #include "ir/op.h"
 
+#include <fuse/builders.h>
+
 #include <algorithm>
 
 namespace fuse {
@@ -90,6 +92,24 @@ NodeId build_iota(GraphData &g, DType type, const Shape &shape, int axis, Source
     fail_at(where, ErrorCode::DType, "iota: takes {}, not {}", describe(info(Op::Iota).types),
             to_string(type));
   return g.add(Op::Iota, type, shape, {}, AxesAttr{{axis}, false});
+}
+
+std::uint64_t stream_of(const GraphData &g, std::int64_t stream, SourceLocation where) {
+  if (stream == kNextStream) return g.next_stream;
+  if (stream < 0)
+    fail_at(where, ErrorCode::InvalidArgument, "random_bits: stream {} is negative", stream);
+  return static_cast<std::uint64_t>(stream);
+}
+
+NodeId build_random_bits(GraphData &g, NodeId seed, const Shape &shape, std::uint64_t stream,
+                         SourceLocation where) {
+  check_rank("random_bits", shape, where);
+  if (g.dtype(seed) != DType::U64 || !g.shape(seed).empty())
+    fail_at(where, ErrorCode::DType, "random_bits: the seed is {}, not a u64 scalar",
+            type_string(g, seed));
+  if (stream > INT64_MAX)
+    fail_at(where, ErrorCode::InvalidArgument, "random_bits: stream {} is not below 2^63", stream);
+  return g.add(Op::RandomBits, DType::U32, shape, {{seed}}, RandomAttr{stream});
 }
 
 NodeId build_broadcast(GraphData &g, NodeId x, const Shape &shape, SourceLocation where) {

@@ -4,6 +4,7 @@
 #include "ir/evaluate_ball.h"
 #include "ir/format.h"
 #include "ir/op.h"
+#include "ir/philox.h"
 
 namespace fuse {
 
@@ -39,6 +40,7 @@ class Evaluator {
   void drop_operands(NodeId id);
   void evaluate_node(NodeId id);
   Expected evaluate_leaf(NodeId id, Extents shape) const;
+  Expected evaluate_random(NodeId id, Extents shape, const Expected &seed) const;
   void run_extern(NodeId id);
 
   std::vector<const Expected *> operands(NodeId id) const {
@@ -106,6 +108,16 @@ Expected Evaluator::evaluate_leaf(NodeId id, Extents shape) const {
   return out;
 }
 
+Expected Evaluator::evaluate_random(NodeId id, Extents shape, const Expected &seed) const {
+  bool is_certain = error_at(seed, 0) == 0;
+  Expected out = make_expected(graph_.dtype(id), std::move(shape), false, !is_certain);
+  std::uint64_t stream = graph_.attr<RandomAttr>(id).stream;
+  for (std::size_t i = 0; i < out.stored(); ++i)
+    out.bits[i] = random_word(bits_at(seed, 0), stream, i);
+  if (!is_certain) out.error.assign(out.stored(), kUnknown);
+  return out;
+}
+
 void Evaluator::run_extern(NodeId id) {
   const auto &attr = graph_.attr<ExternAttr>(id);
   if (!options_.run_extern)
@@ -129,6 +141,7 @@ void Evaluator::evaluate_node(NodeId id) {
   Extents shape = evaluate(graph_.shape(id), symbols_);
   switch (info(node.op).kind) {
     case OpKind::Leaf: values_[id] = evaluate_leaf(id, std::move(shape)); break;
+    case OpKind::Random: values_[id] = evaluate_random(id, std::move(shape), *x[0]); break;
     case OpKind::Unary:
     case OpKind::Binary:
     case OpKind::Ternary:

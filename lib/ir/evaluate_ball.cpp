@@ -199,6 +199,7 @@ double error_of(Op op, const Ball<R> *x, R middle) {
     case Op::Input:
     case Op::Constant:
     case Op::Iota:
+    case Op::RandomBits:
     case Op::Not:
     case Op::And:
     case Op::Or:

@@ -1,5 +1,6 @@
 // The public handles: Graph and Value, and one function for each operation.
 #include <fuse/graph.h>
+#include <fuse/scans.h>
 
 #include "ir/build.h"
 #include "ir/float_bits.h"

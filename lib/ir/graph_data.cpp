@@ -57,6 +57,7 @@ struct AttrHash {
   std::uint64_t operator()(const ExternAttr &a) const {
     return std::hash<std::string>{}(a.name) + a.result;
   }
+  std::uint64_t operator()(const RandomAttr &a) const { return a.stream; }
 };
 
 bool is_interned(Op op) { return op != Op::Input && op != Op::Extern && op != Op::ExternResult; }
@@ -104,6 +105,8 @@ NodeId GraphData::add(Op op, DType dtype, const Shape &shape, std::span<const No
          static_cast<std::uint32_t>(operand_pool.size()),
          static_cast<std::uint32_t>(node_operands.size()),
          intern_attr(std::move(attr))};
+  if (auto *random = std::get_if<RandomAttr>(&attrs[n.attr]))
+    next_stream = std::max(next_stream, random->stream + 1);
   std::uint64_t h = hash_ints(node_operands);
   mix(h, static_cast<std::uint64_t>(op) << 40 | static_cast<std::uint64_t>(dtype) << 32 | n.shape);
   mix(h, n.attr);

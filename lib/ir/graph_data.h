@@ -57,6 +57,15 @@ struct PadAttr {
   bool operator==(const PadAttr &) const = default;
 };
 
+/// RandomBits: which numbers of the seed.
+struct RandomAttr {
+  std::uint64_t stream = 0;
+  bool operator==(const RandomAttr &) const = default;
+};
+
+/// Streams that a graph hands out begin here: those that users number are below.
+inline constexpr std::uint64_t kFirstOwnStream = std::uint64_t{1} << 32;
+
 /// Extern: the name and the types of all results. ExternResult: the position of the result.
 struct ExternAttr {
   std::string name;
@@ -67,7 +76,7 @@ struct ExternAttr {
 };
 
 using Attr = std::variant<std::monostate, InputAttr, Literal, AxesAttr, ScanAttr, SliceAttr,
-                          PadAttr, ExternAttr>;
+                          PadAttr, ExternAttr, RandomAttr>;
 
 struct Node {
   Op op;
@@ -99,6 +108,7 @@ struct GraphData {
   std::vector<Symbol> symbols;
   std::vector<NodeId> inputs;  // in argument order: tensors and scalars
   std::vector<Output> outputs;
+  std::uint64_t next_stream = kFirstOwnStream;  // above all streams of the graph's own
 
   // Side tables, by node.
   std::map<NodeId, std::string> names;

@@ -158,6 +158,8 @@ class GraphPrinter {
       append(out_, " {}", ranges_string(*s, g_.shape(id)));
     } else if (auto *p = std::get_if<PadAttr>(&attr)) {
       append(out_, " lo={} hi={}", list_string(p->lo), list_string(p->hi));
+    } else if (auto *r = std::get_if<RandomAttr>(&attr)) {
+      append(out_, " stream={}", r->stream);
     }
   }
 
@@ -184,6 +186,7 @@ bool is_inline_literal(const GraphData &g, NodeId id, std::size_t operand) {
   NodeId c = g.operand(id, operand);
   Op op = g.node(id).op;
   if (g.node(c).op != Op::Constant) return false;
+  if (op == Op::RandomBits) return true;
   if (op == Op::Pad) return operand == 1 && g.dtype(c) == compute_type(g.dtype(g.operand(id, 0)));
   OpKind kind = info(op).kind;
   bool takes_literals = info(op).is_elementwise() && kind != OpKind::Convert;

@@ -4,6 +4,8 @@
 #include "ir/format.h"
 #include "ir/suggest.h"
 
+#include <fuse/builders.h>
+
 #include <bit>
 
 namespace fuse {
@@ -127,6 +129,14 @@ Dim Arguments::dim(const char *name) {
 }
 
 bool Arguments::word(const char *name) { return find(name) != nullptr; }
+
+std::int64_t Arguments::stream() {
+  const TextAttribute *attribute = find("stream");
+  if (!attribute) return kNextStream;
+  std::int64_t stream = integer_of(*attribute);
+  if (stream < 0) error(attribute->at, "stream " + std::to_string(stream) + " is negative");
+  return stream;
+}
 
 void Arguments::expect_all_used() const {
   for (const auto &[name, attribute] : statement_.attributes)

@@ -91,6 +91,7 @@ class Arguments {
   double real(const char *name, double otherwise);
   Dim dim(const char *name);
   bool word(const char *name);  // a bare word: keep, exclusive, reverse
+  std::int64_t stream();        // kNextStream where it is left out
 
   /// An error at the first attribute that nobody asked for.
   void expect_all_used() const;

@@ -3,11 +3,11 @@
 //   2. ranks are at most 8, static extents not negative, symbols declared
 //   3. elementwise operands have the result's shape and a dtype that the op takes: one dtype, or
 //      constants of its compute type (literals); select's condition and predicates are bool
-//   4. views, reductions and scans have the type that the checked builders infer from their
-//   operands
-//   5. the results of an extern op follow it and have the types that it lists
-//   6. inputs and outputs have unique names, and every Input node is listed once; scalars are 0-d
-//   7. names, source lines and keep marks belong to nodes
+//   4. views, reductions and scans have the type that the builders infer from their operands
+//   5. the seed of random bits is a u64 scalar, their stream below 2^63 and known to the graph
+//   6. the results of an extern op follow it and have the types that it lists
+//   7. inputs and outputs have unique names, and every Input node is listed once; scalars are 0-d
+//   8. names, source lines and keep marks belong to nodes
 #include "ir/graph_verify.h"
 
 #include "ir/build.h"
@@ -50,6 +50,7 @@ class Verifier {
     check_extents(id);
     switch (info(g_.node(id).op).kind) {
       case OpKind::Leaf: check_leaf(id); break;
+      case OpKind::Random: check_random(id); break;
       case OpKind::Unary:
       case OpKind::Binary:
       case OpKind::Ternary:
@@ -68,6 +69,7 @@ class Verifier {
     for (NodeId o : g_.operands(id)) require(o < id, id, "an operand does not precede it");
     switch (info(g_.node(id).op).kind) {
       case OpKind::Leaf: require(count == 0, id, "a leaf has operands"); break;
+      case OpKind::Random:
       case OpKind::Unary:
       case OpKind::Test:
       case OpKind::Convert:
@@ -101,6 +103,8 @@ class Verifier {
       fits = has_attr<InputAttr>(id);
     } else if (op == Op::Constant) {
       fits = has_attr<Literal>(id);
+    } else if (op == Op::RandomBits) {
+      fits = has_attr<RandomAttr>(id);
     } else if (op == Op::Slice) {
       fits = has_attr<SliceAttr>(id);
     } else if (op == Op::Pad) {
@@ -140,6 +144,15 @@ class Verifier {
       int rank = static_cast<int>(g_.shape(id).size());
       require(axes.size() == 1 && axes[0] >= 0 && axes[0] < rank, id, "has no such axis");
     }
+  }
+
+  void check_random(NodeId id) const {
+    NodeId seed = g_.operand(id, 0);
+    require(g_.dtype(id) == DType::U32, id, "its words are not u32");
+    require(g_.dtype(seed) == DType::U64 && g_.shape(seed).empty(), id,
+            "its seed is no u64 scalar");
+    std::uint64_t stream = g_.attr<RandomAttr>(id).stream;
+    require(stream <= INT64_MAX && stream < g_.next_stream, id, "its stream is out of range");
   }
 
   void check_elementwise(NodeId id) const {

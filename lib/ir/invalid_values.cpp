@@ -50,6 +50,7 @@ InvalidValues::Known InvalidValues::known_result(const Stmt &stmt, LayoutId layo
       return known;
     }
     case StmtKind::Index:
+    case StmtKind::Random:
     case StmtKind::Store:
     case StmtKind::Reduce:
     case StmtKind::Scan:

@@ -151,6 +151,7 @@ bool stays_in_thread(const Stmt &stmt) {
   switch (stmt.kind) {
     case StmtKind::Constant:
     case StmtKind::Index:
+    case StmtKind::Random:
     case StmtKind::Compute:
     case StmtKind::Load:
     case StmtKind::Store:
@@ -257,45 +258,6 @@ DType natural_dtype(const Kernel &kernel, const std::vector<bool> &is_literal, c
   for (std::size_t i = first; i < stmt.operands.size(); ++i)
     if (!is_literal[stmt.operands[i]]) return kernel.values[stmt.operands[i]].dtype;
   return kernel.values[stmt.operands[first]].dtype;
-}
-
-DimId bulk_dim(const Layout &layout, const Stmt &load) {
-  for (std::uint32_t a : axes_of(layout, load.index.dims())) {
-    const Axis &axis = layout.axes[a];
-    std::optional<Index> factor = load.index.coefficient_of(axis.dims[0]);
-    bool in_block = std::all_of(axis.digits.begin(), axis.digits.end(), [](const Digit &d) {
-      return d.kind == DigitKind::Thread || is_slot(d) || d.extent.is_constant(1);
-    });
-    if (in_block && axis.dims.size() == 1 && factor && factor->is_constant(1)) return axis.dims[0];
-  }
-  return kNone;
-}
-
-std::int64_t bulk_bytes(const Kernel &kernel, const Layout &layout, const Stmt &load) {
-  if (bulk_dim(layout, load) == kNone) return 0;
-  auto size = static_cast<std::int64_t>(size_of(kernel.buffers[load.buffer].dtype));
-  return *kernel.dims[bulk_dim(layout, load)].extent.constant() * size;
-}
-
-namespace {
-
-std::int64_t pipe_bytes(const Kernel &kernel, const std::vector<Stmt> &body, LayoutId layout,
-                        int depth) {
-  std::int64_t bytes = 0;
-  for (const Stmt &s : body) {
-    if (s.kind == StmtKind::Load && s.bulk) {
-      std::int64_t row = bulk_bytes(kernel, kernel.layouts[layout], s);
-      bytes += depth * ((row + kBulkAlignment - 1) / kBulkAlignment * kBulkAlignment);
-    }
-    bytes += pipe_bytes(kernel, s.body, s.kind == StmtKind::In ? s.layout : layout, s.pipe);
-  }
-  return bytes;
-}
-
-}  // namespace
-
-std::int64_t dynamic_shared_bytes(const Kernel &kernel) {
-  return pipe_bytes(kernel, kernel.body, kNone, 0);
 }
 
 }  // namespace fuse

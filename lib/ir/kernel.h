@@ -103,6 +103,7 @@ enum class Cache : std::uint8_t { Default, Streaming, EvictLast, NoAllocate };
 enum class StmtKind : std::uint8_t {
   Constant,   // %r = const literal
   Index,      // %r = index expr                     an integer from dims, symbols and values
+  Random,     // %r = random %seed[expr] stream n    a word of Philox4x32-10: ir/philox.h
   Compute,    // %r = op %a, ..                      a row of ops.def, elementwise
   Load,       // %r = load %buffer[expr] (if %p) (fill literal)      0 where %p is false
   Store,      // store %buffer[expr] = %a (if %p)
@@ -123,6 +124,8 @@ struct Stmt {
   /// Compute: a relative error of 2^-16 will do (exp exp2 sigmoid div). Reduce: terms of `online`
   /// below the smallest normal number may become 0.
   bool approximate = false;
+  /// Compute: div of f32, by the divisor's reciprocal; the result is the same.
+  bool by_reciprocal = false;
   Monoid monoid = Monoid::Sum;                // Reduce, Scan
   Cache cache = Cache::Default;               // Load, Store
   Residence residence = Residence::Register;  // Keep
@@ -133,20 +136,22 @@ struct Stmt {
   int pipe = 0;            // For: iterations whose bulk loads are under way at once; 0: none
   bool bulk = false;       // Load: comes through the pipe of the loop
   bool unaligned = false;  // Load: its vectors start at any element
-  int vector = 1;          // Load, Store, Move (writing): elements per access along vec
-  int read_vector = 1;     // Move (reading)
+  /// Load, Store, Move (writing): elements per access along vec. Random: that share a call.
+  int vector = 1;
+  int read_vector = 1;  // Move (reading)
   std::vector<ValueId> results;
   std::vector<ValueId> operands;
-  ValueId guard = kNone;    // Load, Store: a bool value
-  std::uint64_t fill = 0;   // Load: bits that it gives at positions invalid on its result's axes
-  Literal literal;          // Constant
-  BufferId buffer = kNone;  // Load, Store, LastBlock (the counter)
-  Index index;              // Index, Load, Store, Move, LastBlock
-  Index count;              // LastBlock: the number of blocks that arrive
-  std::vector<DimId> axes;  // Reduce, Scan: dims folded
-  LayoutId layout = kNone;  // In; Move: the layout of the result
-  std::string loop;         // For
-  std::vector<Stmt> body;   // For, In, LastBlock
+  ValueId guard = kNone;     // Load, Store: a bool value
+  std::uint64_t fill = 0;    // Load: bits that it gives at positions invalid on its result's axes
+  Literal literal;           // Constant
+  std::uint64_t stream = 0;  // Random
+  BufferId buffer = kNone;   // Load, Store, LastBlock (the counter)
+  Index index;               // Index, Random, Load, Store, Move, LastBlock
+  Index count;               // LastBlock: the number of blocks that arrive
+  std::vector<DimId> axes;   // Reduce, Scan: dims folded
+  LayoutId layout = kNone;   // In; Move: the layout of the result
+  std::string loop;          // For
+  std::vector<Stmt> body;    // For, In, LastBlock
 };
 
 /// A scalar value of the body: one per slot in the layout where it stands.
@@ -213,21 +218,15 @@ bool is_exact(const Kernel &kernel, const Axis &axis);
 /// Statements that one kernel shall unroll to, body x slots: LLVM and ptxas are superlinear beyond.
 inline constexpr std::int64_t kMaxStatements = 4096;
 
+/// Statements that a random word counts as, a call of the generator four times as many.
+inline constexpr std::int64_t kRandomStatements = 10;
+std::int64_t statements_of(const Stmt &stmt);
+
 inline constexpr int kMaxPipe = 16;          // stages
 inline constexpr std::size_t kMaxAxes = 64;  // of a layout: sets of axes are words
 
 /// Folds of more slots or states than this fold groups of as many first (docs/kernel.md, "Order").
 inline constexpr std::size_t kFoldGroup = 8;
-
-/// The dim along which a bulk load is contiguous: a whole axis within the block. kNone if none is.
-DimId bulk_dim(const Layout &layout, const Stmt &load);
-
-/// Bytes of the row that a bulk load moves in an iteration; 0 where it is one value for the block.
-inline constexpr std::int64_t kBulkAlignment = 128;
-std::int64_t bulk_bytes(const Kernel &kernel, const Layout &layout, const Stmt &load);
-
-/// Shared memory that the launch must provide: the stages of pipes.
-std::int64_t dynamic_shared_bytes(const Kernel &kernel);
 
 /// Blocks of one instance: the number that the grid digits of all layouts span, times the cluster
 /// size. A launch has num_blocks() of ir/instances.h.

@@ -1,5 +1,6 @@
 // How much code a kernel is.
 #include "ir/kernel.h"
+#include "ir/philox.h"
 #include "ir/scan_threads.h"
 
 #include <bit>
@@ -71,6 +72,9 @@ std::int64_t slots_beside(const Kernel &kernel, const Stmt &scan, const Layout &
 
 /// Statements that the emitter writes down beside one for every slot.
 std::int64_t extra_of(const Kernel &kernel, const Stmt &s, LayoutId layout) {
+  if (s.kind == StmtKind::Random && s.vector < kPhiloxWords)
+    return slots(kernel, layout, dependence(kernel, s)) * (kPhiloxWords / s.vector - 1) *
+           kRandomStatements;
   if (s.kind == StmtKind::Move) return slots(kernel, s.layout, kernel.values[s.operands[0]].dims);
   if (s.kind == StmtKind::Scan)
     return slots(kernel, layout, dependence(kernel, s)) +
@@ -82,19 +86,24 @@ std::int64_t extra_of(const Kernel &kernel, const Stmt &s, LayoutId layout) {
 
 }  // namespace
 
+std::int64_t statements_of(const Stmt &s) {
+  return s.kind == StmtKind::Random ? kRandomStatements : 1;
+}
+
 std::int64_t num_statements(const Kernel &kernel) {
   return sum(kernel.body, kNone, 1, [](const Stmt &, LayoutId) { return 1; });
 }
 
 std::int64_t num_unrolled(const Kernel &kernel) {
   return sum(kernel.body, kNone, 1, [&](const Stmt &s, LayoutId layout) {
-    return slots(kernel, layout, dims_of(kernel, s));
+    return slots(kernel, layout, dims_of(kernel, s)) * statements_of(s);
   });
 }
 
 std::int64_t num_emitted(const Kernel &kernel) {
   return sum(kernel.body, kNone, 2, [&](const Stmt &s, LayoutId layout) {
-    return slots(kernel, layout, dims_of(kernel, s)) + extra_of(kernel, s, layout);
+    return slots(kernel, layout, dims_of(kernel, s)) * statements_of(s) +
+           extra_of(kernel, s, layout);
   });
 }
 

@@ -63,6 +63,7 @@ Stmt KernelParser::parse_definition() {
 std::vector<DType> KernelParser::parse_operation(Stmt &s, const Token &word) {
   std::vector<std::string> parts = split_at_dots(word.name);
   if (parts[0] == "load") return {parse_load(s, word, parts)};
+  if (parts[0] == "random") return {parse_random(s, word, parts)};
   if (parts[0] == "move") return {parse_move(s, word, parts)};
   if (word.name == "const") return {parse_constant(s)};
   if (word.name == "index") return {parse_statement_index(s)};
@@ -87,6 +88,18 @@ DType KernelParser::parse_statement_index(Stmt &s) {
   return lexer_.accept(":") ? parse_dtype() : DType::I64;
 }
 
+DType KernelParser::parse_random(Stmt &s, const Token &word,
+                                 const std::vector<std::string> &parts) {
+  s.kind = StmtKind::Random;
+  if (parts.size() > 1) s.vector = parse_width(word, parts[1]);
+  if (parts.size() > 2) lexer_.error(word, "random is written random.N, N words of a call");
+  s.operands.push_back(parse_value());
+  s.index = parse_bracketed();
+  lexer_.expect("stream");
+  s.stream = static_cast<std::uint64_t>(lexer_.expect_integer("stream", INT64_MAX));
+  return DType::U32;
+}
+
 DType KernelParser::parse_compute(Stmt &s, const Token &word) {
   std::optional<Op> op = op_from_string(word.name);
   if (!op || !info(*op).is_elementwise())
@@ -99,6 +112,7 @@ DType KernelParser::parse_compute(Stmt &s, const Token &word) {
   std::optional<DType> dtype;
   if (lexer_.accept(":")) dtype = parse_dtype();
   s.approximate = lexer_.accept("approx");
+  s.by_reciprocal = lexer_.accept("recip");
   if (!dtype && info(s.op).kind == OpKind::Convert)
     lexer_.error(lexer_.peek(), "expected ':' and the dtype that " + word.name + " gives");
   return dtype ? *dtype : natural_dtype(k_, is_literal_, s);

@@ -64,6 +64,7 @@ class KernelParser {
 
   DType parse_constant(Stmt &s);
   DType parse_statement_index(Stmt &s);
+  DType parse_random(Stmt &s, const Token &word, const std::vector<std::string> &parts);
   DType parse_compute(Stmt &s, const Token &word);
   int parse_width(const Token &word, const std::string &part);
 

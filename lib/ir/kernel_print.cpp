@@ -182,6 +182,12 @@ class Printer {
       append(out_, " fill {}", fuse::to_string(Literal{k_.buffers[s.buffer].dtype, s.fill}));
   }
 
+  void print_random(const Stmt &s) {
+    out_ += "random";
+    if (s.vector != 1) append(out_, ".{}", s.vector);
+    append(out_, " {}[{}] stream {}", value(s.operands[0]), index(s.index), s.stream);
+  }
+
   std::string result_type(const Stmt &s) const {
     return std::string(fuse::to_string(k_.values[s.results[0]].dtype));
   }
@@ -207,9 +213,10 @@ class Printer {
         append(out_, "const {} : {}", fuse::to_string(s.literal), result_type(s));
         break;
       case StmtKind::Index: append(out_, "index {} : {}", index(s.index), result_type(s)); break;
+      case StmtKind::Random: print_random(s); break;
       case StmtKind::Compute:
-        append(out_, "{} {} : {}{}", info(s.op).text, values(s.operands), result_type(s),
-               s.approximate ? " approx" : "");
+        append(out_, "{} {} : {}{}{}", info(s.op).text, values(s.operands), result_type(s),
+               s.approximate ? " approx" : "", s.by_reciprocal ? " recip" : "");
         break;
       case StmtKind::Load:
       case StmtKind::Store: print_access(s); break;

@@ -46,6 +46,7 @@
 //  31  a table has a value of every size for each instance, of symbols of the launch; its names are
 //      no others; it fits the parameters of a launch
 //  32  buffers that instances share are inputs and scalars whose shapes no size of the table is in
+//  33  random words are u32, of a u64 seed without dims; 1, 2 or 4 share a call, as 18 has it
 #include "ir/kernel_verify.h"
 #include "ir/op.h"
 
@@ -57,9 +58,9 @@ namespace fuse {
 namespace {
 
 std::string_view to_string(StmtKind kind) {
-  constexpr std::string_view kNames[] = {"const", "index",  "compute", "load",
-                                         "store", "reduce", "scan",    "move",
-                                         "keep",  "for",    "in",      "last_block"};
+  constexpr std::string_view kNames[] = {"const", "index",  "random",    "compute", "load",
+                                         "store", "reduce", "scan",      "move",    "keep",
+                                         "for",   "in",     "last_block"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -126,12 +127,16 @@ class Verifier {
         check_counts(s, 0, 1);
         check(is_signed_int(k_.values[s.results[0]].dtype), "an index is a signed integer");
         break;
+      case StmtKind::Random:
+        check_counts(s, 1, 1);
+        verify_random(k_, map_, layout_, s, place());
+        break;
       case StmtKind::Compute: verify_compute(s); break;
       case StmtKind::Load:
       case StmtKind::Store: verify_access(s); break;
       case StmtKind::Reduce:
         verify_fold(s);
-        verify_reduce(s);
+        fuse::verify_reduce(k_, layout(), s, ends_here(s), in_last_block_, place());
         break;
       case StmtKind::Scan:
         verify_fold(s);
@@ -248,6 +253,8 @@ class Verifier {
     bool binary = op.kind == OpKind::Binary || op.kind == OpKind::Compare;
     check_counts(s, op.kind == OpKind::Ternary ? 3 : binary ? 2 : 1, 1);
     verify_compute_dtypes(k_, s, is_literal_, place());
+    bool may_be_recip = s.op == Op::Div && dtype_of(s.results[0]) == DType::F32;
+    check(!s.by_reciprocal || may_be_recip, "recip is for div of f32");
   }
 
   void verify_access(const Stmt &s) {
@@ -285,18 +292,6 @@ class Verifier {
       check(std::any_of(whole.begin(), whole.end(), is_in(depends)), "no operand depends on {}",
             k_.dims[d].name);
     }
-  }
-
-  void verify_reduce(const Stmt &s) const {
-    if (s.terms) {
-      check(s.monoid == Monoid::Online, "{} has no terms", fuse::to_string(s.monoid));
-      check(level_of(s) == loops_.size(), "terms are known only after the loop");
-    }
-    if (!in_last_block_) return;
-    for (std::uint32_t a : axes_of(layout(), s.axes))
-      for (const Digit &d : layout().axes[a].digits)
-        check(d.kind != DigitKind::Cta || d.extent.is_constant(1),
-              "a reduction over a cluster in last_block waits for blocks that do not come");
   }
 
   void verify_move(const Stmt &s) const {

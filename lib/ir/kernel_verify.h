@@ -29,19 +29,23 @@ void verify_compute_dtypes(const Kernel &kernel, const Stmt &stmt,
                            const std::vector<bool> &is_literal, const std::string &place);
 void verify_fold_dtypes(const Kernel &kernel, const Stmt &stmt, const std::string &place);
 
+/// Invariants 24 and 27 of a reduction that is complete at once, or behind a loop.
+void verify_reduce(const Kernel &kernel, const Layout &layout, const Stmt &stmt, bool at_once,
+                   bool in_last_block, const std::string &place);
+
 /// Invariant 21 of a scan, whose operands and results are counted; of the loops around it,
 /// outermost first.
 void verify_scan(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
                  const std::vector<std::string> &loops, const std::vector<bool> &is_reverse,
                  const std::string &place);
 
-/// Invariant 26 of a load that stands in a pipe.
-void verify_bulk_load(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
-                      const std::string &place);
-
 /// Invariants 18, 19, 26 and 29 of a load or store, whose operands and results are counted.
 void verify_access(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
                    bool in_pipe, const std::string &place);
+
+/// Invariant 33.
+void verify_random(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
+                   const std::string &place);
 
 /// Invariant 30.
 void verify_size(const Kernel &kernel);

@@ -1,5 +1,8 @@
-// Invariants 18, 19, 22 and 29: loads and stores, their vectors, and the shared offset of a move.
+// Invariants 18, 19, 22, 29 and 33: loads and stores, their vectors, the shared offset of a move,
+// and random words.
+#include "ir/bulk.h"
 #include "ir/kernel_verify.h"
+#include "ir/philox.h"
 
 #include <bit>
 #include <numeric>
@@ -77,7 +80,23 @@ void verify_access(const Kernel &kernel, const MachineMap &map, LayoutId in, con
           "a load with a guard, in bulk or of a scalar has no fill");
   if (stmt.unaligned) verify_unaligned(kernel, stmt, b, place);
   require(!stmt.bulk || in_pipe, kernel, place, "a bulk load stands in a loop with a pipe");
-  if (stmt.bulk) verify_bulk_load(kernel, map, in, stmt, place);
+  if (!stmt.bulk) return;
+  std::string obstacle = bulk_load(kernel, map, in, stmt).obstacle;
+  require(obstacle.empty(), kernel, place, "{}", obstacle);
+}
+
+void verify_random(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
+                   const std::string &place) {
+  const KernelValue &seed = kernel.values[stmt.operands[0]];
+  require(seed.dtype == DType::U64 && seed.dims.empty(), kernel, place,
+          "the seed %{} is no u64 that is one for all positions", seed.name);
+  require(kernel.values[stmt.results[0]].dtype == DType::U32, kernel, place,
+          "random words are u32, not {}", to_string(kernel.values[stmt.results[0]].dtype));
+  require(stmt.stream <= INT64_MAX, kernel, place, "stream {} is not below 2^63", stmt.stream);
+  require(stmt.vector <= kPhiloxWords, kernel, place, "{} words do not come from one call",
+          stmt.vector);
+  verify_vector(kernel, map, {stmt.index, dependence(kernel, stmt), in, stmt.vector, DType::U32},
+                place);
 }
 
 void verify_vector(const Kernel &kernel, const MachineMap &map, const VectorAccess &access,

@@ -31,6 +31,7 @@ bool accepts(OpTypes types, DType t) {
   switch (types) {
     case OpTypes::Float: return arithmetic_float;
     case OpTypes::Int: return is_int(t);
+    case OpTypes::U32: return t == DType::U32;
     case OpTypes::Arith: return arithmetic_float || is_int(t);
     case OpTypes::IntBool: return is_int(t) || is_bool(t);
     case OpTypes::Bool: return is_bool(t);
@@ -44,6 +45,7 @@ std::string_view describe(OpTypes types) {
   switch (types) {
     case OpTypes::Float: return "f16, bf16, f32 or f64";
     case OpTypes::Int: return "an integer type";
+    case OpTypes::U32: return "u32";
     case OpTypes::Arith: return "f16, bf16, f32, f64 or an integer type";
     case OpTypes::IntBool: return "an integer type or bool";
     case OpTypes::Bool: return "bool";

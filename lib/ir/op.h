@@ -11,6 +11,7 @@ namespace fuse {
 
 enum class OpKind : std::uint8_t {
   Leaf,
+  Random,
   Unary,
   Binary,
   Ternary,
@@ -23,7 +24,7 @@ enum class OpKind : std::uint8_t {
   Extern,
 };
 
-enum class OpTypes : std::uint8_t { Float, Int, Arith, IntBool, Bool, Ordered, Any };
+enum class OpTypes : std::uint8_t { Float, Int, U32, Arith, IntBool, Bool, Ordered, Any };
 
 enum OpTraits : std::uint8_t {
   Commutative = 1,

@@ -11,10 +11,10 @@
 namespace fuse {
 
 /// A set of nodes that one kernel computes. A node may stand in several kernels: recomputed. Every
-/// operand of a node is in `nodes` or in `reads`: views, constants and iota are nodes of whoever
-/// uses them. What an output or an extern op needs is stored under its memory root, the node below
-/// its reshapes; an input that is itself an output, and an extern result that several outputs show,
-/// are read and stored by a kernel without nodes.
+/// operand of a node is in `nodes` or in `reads`: views, constants, iota and random bits are nodes
+/// of whoever uses them. What an output or an extern op needs is stored under its memory root, the
+/// node below its reshapes; an input that is itself an output, and an extern result that several
+/// outputs show, are read and stored by a kernel without nodes.
 struct PlannedKernel {
   std::string name;
   std::vector<NodeId> nodes;   // ascending

@@ -94,6 +94,7 @@ std::int64_t int_op(Op op, DType type, std::int64_t a, std::int64_t b) {
     case Op::Input:
     case Op::Constant:
     case Op::Iota:
+    case Op::RandomBits:
     case Op::Floor:
     case Op::Ceil:
     case Op::Round:

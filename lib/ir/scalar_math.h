@@ -127,6 +127,7 @@ C float_op(Op op, C a, C b, C c) {
     case Op::Input:
     case Op::Constant:
     case Op::Iota:
+    case Op::RandomBits:
     case Op::Not:
     case Op::And:
     case Op::Or:

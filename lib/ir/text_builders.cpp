@@ -20,6 +20,12 @@ struct TextBuilder {
 
 #define FUSE_UNARY(f) {#f, 1, 1, [](Arguments &a) { return f(a.operand(0)); }}
 
+Operand seed_of(Arguments &a, std::size_t i) {
+  return Operand(a.graph().value(a.node(i, DType::U64)), a.where());
+}
+
+Shape shape_of(Arguments &a) { return a.type().shape.value_or(Shape{}); }
+
 // Sorted by name.
 constexpr TextBuilder kBuilders[] = {
     {"batch_norm", 3, 5,
@@ -27,9 +33,16 @@ constexpr TextBuilder kBuilders[] = {
        return batch_norm(a.operand(0), a.value(1), a.value(2), a.value(3), a.value(4),
                          a.real("eps", 1e-5), a.axis("axis", 1));
      }},
+    {"bernoulli", 2, 2,
+     [](Arguments &a) {
+       Shape shape = shape_of(a);
+       return bernoulli(seed_of(a, 0), a.operand(1), shape, a.stream());
+     }},
     {"clamp", 3, 3, [](Arguments &a) { return clamp(a.operand(0), a.operand(1), a.operand(2)); }},
     {"cross_entropy", 2, 2,
      [](Arguments &a) { return cross_entropy(a.operand(0), a.value(1), a.axis("axis", -1)); }},
+    {"dropout", 3, 3,
+     [](Arguments &a) { return dropout(a.operand(0), a.operand(1), seed_of(a, 2), a.stream()); }},
     {"elu", 1, 1, [](Arguments &a) { return elu(a.operand(0), a.real("alpha", 1)); }},
     FUSE_UNARY(gelu),
     FUSE_UNARY(gelu_erf),
@@ -50,6 +63,11 @@ constexpr TextBuilder kBuilders[] = {
     {"logsumexp", 1, 1,
      [](Arguments &a) { return logsumexp(a.operand(0), a.axes("axes"), a.word("keep")); }},
     {"mean", 1, 1, [](Arguments &a) { return mean(a.operand(0), a.axes("axes"), a.word("keep")); }},
+    {"normal", 1, 1,
+     [](Arguments &a) {
+       Shape shape = shape_of(a);
+       return normal(seed_of(a, 0), a.type().dtype, shape, a.stream());
+     }},
     {"normalize", 1, 1,
      [](Arguments &a) {
        return normalize(a.operand(0), a.axis("axis", -1), a.real("eps", 1e-12));
@@ -82,6 +100,11 @@ constexpr TextBuilder kBuilders[] = {
        return stddev(a.operand(0), a.axes("axes"), correction, a.word("keep"));
      }},
     {"swiglu", 2, 2, [](Arguments &a) { return swiglu(a.operand(0), a.operand(1)); }},
+    {"uniform", 1, 1,
+     [](Arguments &a) {
+       Shape shape = shape_of(a);
+       return uniform(seed_of(a, 0), a.type().dtype, shape, a.stream());
+     }},
     {"unsqueeze", 1, 1, [](Arguments &a) { return unsqueeze(a.operand(0), a.axis("axis")); }},
     {"var", 1, 1,
      [](Arguments &a) {

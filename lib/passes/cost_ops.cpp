@@ -33,6 +33,8 @@ OpCost float_cost(Op op) {
     case Op::Slice:
     case Op::Flip:
     case Op::Bitcast: return alu(1);
+    // A quarter of a call: 20 multiplications, as many joins of three words, keys and picks.
+    case Op::RandomBits: return alu(14);
     case Op::Pad:
     case Op::Concat: return alu(3);
     case Op::Gather: return alu(4);

@@ -58,7 +58,8 @@ Graph simplify(const Graph &graph);
 Graph widen(const Graph &graph);
 
 /// Identities of real numbers that save work, where a 16-bit rounding that follows leaves room for
-/// the difference: 1 + tanh(u) becomes 2 * sigmoid(2u). After widen.
+/// the difference: 1 + tanh(u) becomes 2 * sigmoid(2u), or sigmoid(u) half of 1 + tanh(u/2). After
+/// widen.
 Graph relax(const Graph &graph);
 
 /// Partitions the graph into kernels by predicted time.

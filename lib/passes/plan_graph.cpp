@@ -38,6 +38,7 @@ void PlanGraphBuilder::add_node(NodeId id) {
       else
         maps_[id].axes.resize(g_.shape(id).size());
       return;
+    case OpKind::Random: return add_random(id);
     case OpKind::Extern: {
       add_value(id, ValueKind::Extern, fresh_axes(g_.shape(id)));
       for (NodeId operand : g_.operands(id)) add_edge(p_.value_of[id], operand, {});
@@ -83,9 +84,24 @@ void PlanGraphBuilder::add_value(NodeId id, ValueKind kind, std::vector<AtomList
   maps_[id] = {p_.value_of[id], std::move(axes), {}};
 }
 
+/// Random bits are cheaper to make again than to read.
+void PlanGraphBuilder::add_random(NodeId id) {
+  NodeId seed = g_.operand(id, 0);
+  if (in_memory_[id]) {
+    add_value(id, ValueKind::Pointwise, fresh_axes(g_.shape(id)));
+    return add_edge(p_.value_of[id], seed, {});
+  }
+  maps_[id].axes.resize(g_.shape(id).size());
+  maps_[id].seed = seed;
+}
+
 void PlanGraphBuilder::add_edge(PlanId user, NodeId operand, const AtomList &changed,
                                 bool guarded) {
   const ValueMap &map = maps_[operand];
+  if (map.seed != kNoNode) {
+    p_.values[user].cost += op_cost(Op::RandomBits, DType::U32);
+    return add_edge(user, map.seed, {});
+  }
   if (map.from == kNoPlan) return;
   PlanEdge edge;
   edge.from = map.from;

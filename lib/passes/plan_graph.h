@@ -3,8 +3,8 @@
 // Its values are what a kernel may have to compute or load: inputs, results of extern ops,
 // pointwise operations (gather, pad and concat among them), reductions and scans. Broadcast,
 // reshape, transpose, slice and flip are index maps on the edges between values, unless their
-// result itself must lie in memory. Constants and iota are part of whoever uses them. A value's
-// domain is the set of atoms that it iterates over, after unification.
+// result itself must lie in memory. Constants, iota and random bits are part of whoever uses them.
+// A value's domain is the set of atoms that it iterates over, after unification.
 #pragma once
 
 #include "ir/graph_data.h"

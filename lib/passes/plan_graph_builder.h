@@ -12,10 +12,11 @@ namespace fuse {
 
 /// How a node's elements are found from the value that they come from.
 struct ValueMap {
-  PlanId from = kNoPlan;  // kNoPlan: constants and iota
+  PlanId from = kNoPlan;  // kNoPlan: constants, iota and random bits
   std::vector<AtomList> axes;
-  AtomList changed;   // atoms of `from` that are indexed otherwise than by `axes`
-  double stride = 1;  // elements skipped along the innermost axis
+  AtomList changed;       // atoms of `from` that are indexed otherwise than by `axes`
+  double stride = 1;      // elements skipped along the innermost axis
+  NodeId seed = kNoNode;  // of random bits
 };
 
 class PlanGraphBuilder {
@@ -51,6 +52,7 @@ class PlanGraphBuilder {
   void add_value(NodeId id, ValueKind kind, std::vector<AtomList> axes, AtomList folded = {});
   void add_edge(PlanId user, NodeId operand, const AtomList &changed, bool guarded = false);
   void add_copies();
+  void add_random(NodeId id);
 
   ValueMap map_view(NodeId id);
   ValueMap map_reshape(NodeId id);
@@ -87,7 +89,7 @@ class PlanGraphBuilder {
 };
 
 /// Statements that the scheduler emits for a node at one position, at most: of the node itself and
-/// of the constants and iotas that it reads.
+/// of the constants, iotas and random bits that it reads.
 double max_statements(const GraphData &graph, NodeId id);
 
 /// Likewise, that are the same for all elements of a row.

@@ -31,7 +31,8 @@ class Labels {
     PlanId v = p_.value_of[id];
     if (v == kNoPlan || !p_.is_computed(v))
       fail(ErrorCode::InvalidArgument, "no kernel computes %{}: it is {}", label,
-           v == kNoPlan ? "a view, a constant or not used" : "an input or an extern result");
+           v == kNoPlan ? "a view, a constant, random bits or not used"
+                        : "an input or an extern result");
     return v;
   }
 

@@ -2,6 +2,7 @@
 //
 // What the body of a kernel holds for one (node, position, guard) is written here once more, as a
 // number: passes/schedule/body*.cpp.
+#include "ir/kernel.h"
 #include "ir/op.h"
 #include "passes/plan_graph_builder.h"
 
@@ -11,8 +12,9 @@ namespace fuse {
 
 namespace {
 
-constexpr double kComparison = 3;   // index, const, ge
-constexpr double kIota = 2;         // index, cast
+constexpr double kComparison = 3;  // index, const, ge
+constexpr double kIota = 2;        // index, cast
+constexpr double kRandom = kRandomStatements;
 constexpr double kGather = 9;       // in range: 6, joined with a guard; 0 and select
 constexpr double kProducts = 2;     // for a division by what a row shares: with its scale and
 constexpr double kReciprocal = 12;  // reciprocal
@@ -33,12 +35,13 @@ double part_statements(const GraphData &g, NodeId id) {
   return cut * (2 * kComparison + 2) + 2;
 }
 
-/// Constants and iotas behind the views of an operand, one of each.
+/// Constants, iotas and random bits behind the views of an operand, one of each.
 double leaf_statements(const GraphData &g, NodeId id) {
   while (info(g.node(id).op).kind == OpKind::View && g.node(id).op != Op::Gather &&
          g.node(id).op != Op::Pad && g.node(id).op != Op::Concat)
     id = g.operand(id, 0);
   if (g.node(id).op == Op::Iota) return kIota;
+  if (g.node(id).op == Op::RandomBits) return kRandom + 1;  // and a constant seed
   return g.node(id).op == Op::Constant ? 1 : 0;
 }
 
@@ -51,6 +54,7 @@ double own_statements(const GraphData &g, NodeId id) {
     case Op::Pad: return part_statements(g, id);
     case Op::Gather: return kGather;
     case Op::Iota: return kIota;
+    case Op::RandomBits: return kRandom;
     case Op::Div: return kProducts;
     default: return accumulates(g.node(id).op) ? kFold : 1;
   }

@@ -1,9 +1,11 @@
 // The pass `relax`: identities of real numbers that save work, where readers leave room for the
-// difference in rounding (tolerance.h). Each form is at least as accurate as what it replaces.
+// difference (tolerance.h).
 //
 // Before: a widened, canonical graph. After: the same values within that room. Rules:
-//   tanh(u) + 1  ->  2 * sigmoid(2u)   tanh's digits near -1 cancel; sigmoid keeps them and costs
-//                                      half
+//   tanh(u) + 1  ->  2 * sigmoid(2u)         tanh's digits near -1 cancel; sigmoid keeps them and
+//                                            costs half
+//   sigmoid(u)   ->  0.5 * tanh(u/2) + 0.5   one instruction of the multi-function unit for two,
+//                                            where an absolute error of 2^-12 will do
 #include "ir/build.h"
 #include "ir/float_bits.h"
 #include "ir/op.h"
@@ -37,17 +39,49 @@ NodeId build_sigmoid_form(GraphData &g, NodeId u) {
   return build_elementwise(g, Op::Mul, {{sigmoid, two}});
 }
 
+/// A sigmoid in f32 whose readers leave room for an approximate tanh.
+bool may_be_tanh(const GraphData &g, NodeId id, double room, const ValueRange &sigmoid) {
+  if (g.node(id).op != Op::Sigmoid || g.dtype(id) != DType::F32) return false;
+  ValueRange tanh = {2 * sigmoid.lo - 1, 2 * sigmoid.hi - 1};
+  return room > 0 && allows_approximate_tanh(room, 0.5, tanh);
+}
+
+NodeId build_tanh_form(GraphData &g, NodeId u) {
+  NodeId half = build_constant(g, float_literal(DType::F32, 0.5), g.shape(u));
+  NodeId tanh = build_elementwise(g, Op::Tanh, {{build_elementwise(g, Op::Mul, {{u, half}})}});
+  return build_elementwise(g, Op::Fma, {{tanh, half, half}});
+}
+
+class Relaxer {
+ public:
+  explicit Relaxer(const Graph &graph)
+      : r_(graph), ranges_(value_ranges(r_.from())), room_(room_for_error(r_.from())) {}
+
+  Graph run() {
+    for (NodeId id = 0; id < r_.from().size(); ++id) r_.set(id, relaxed(id));
+    return r_.finish();
+  }
+
+ private:
+  NodeId relaxed(NodeId id) {
+    const GraphData &from = r_.from();
+    double absolute = room_[id].in(ranges_[id]);
+    if (may_be_tanh(from, id, absolute, ranges_[id]))
+      return build_tanh_form(r_.to(), r_[from.operand(id, 0)]);
+    bool has_room = room_[id].relative >= kApproximateError;
+    NodeId u = has_room ? match_tanh_plus_one(from, id) : kNoNode;
+    // Where an absolute error will do, the tanh is the cheaper one.
+    bool stays = u == kNoNode || allows_approximate_tanh(absolute, 1, {-1, 1});
+    return stays ? r_.copy(id) : build_sigmoid_form(r_.to(), r_[u]);
+  }
+
+  Rewriter r_;
+  std::vector<ValueRange> ranges_;
+  std::vector<Room> room_;
+};
+
 }  // namespace
 
-Graph relax(const Graph &graph) {
-  Rewriter r(graph);
-  const GraphData &from = r.from();
-  std::vector<double> room = room_for_error(from);
-  for (NodeId id = 0; id < from.size(); ++id) {
-    NodeId u = room[id] >= kApproximateError ? match_tanh_plus_one(from, id) : kNoNode;
-    r.set(id, u == kNoNode ? r.copy(id) : build_sigmoid_form(r.to(), r[u]));
-  }
-  return r.finish();
-}
+Graph relax(const Graph &graph) { return Relaxer(graph).run(); }
 
 }  // namespace fuse

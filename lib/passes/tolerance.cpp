@@ -1,10 +1,14 @@
-// Relative errors that results leave to their operands, one backward loop.
+// Errors that results leave to their operands, one backward loop.
+//
+// Relative ones flow through products, absolute ones through what has a bounded slope: a sigmoid of
+// a sigmoid asks little of its operand. An operation that errs takes half of its room.
 #include "passes/tolerance.h"
 
 #include "ir/float_bits.h"
 #include "ir/op.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace fuse {
@@ -16,17 +20,24 @@ constexpr double kNoUser = std::numeric_limits<double>::infinity();
 class Tolerance {
  public:
   explicit Tolerance(const GraphData &graph)
-      : g_(graph), room_(graph.size(), kNoUser), inexact_(graph.size()), positive_(graph.size()) {}
+      : g_(graph),
+        ranges_(value_ranges(graph)),
+        room_(graph.size(), {kNoUser, kNoUser}),
+        inexact_(graph.size()),
+        positive_(graph.size()) {}
 
-  std::vector<double> room() {
-    for (const Output &o : g_.outputs) room_[o.node] = 0;
+  std::vector<Room> room() {
+    for (const Output &o : g_.outputs) room_[o.node] = {};
     for (const auto &[id, marked] : g_.keep_marks)
-      if (marked) room_[id] = 0;
+      if (marked) room_[id] = {};
     for (NodeId id = 0; id < g_.size(); ++id) positive_[id] = is_positive(id);
     for (NodeId id = static_cast<NodeId>(g_.size()); id-- > 0;) {
-      if (room_[id] == kNoUser) room_[id] = 0;
-      for (NodeId operand : g_.operands(id))
-        room_[operand] = std::min(room_[operand], room_for_operand(id));
+      if (room_[id].relative == kNoUser) room_[id] = {};
+      for (std::size_t i = 0; i < g_.operands(id).size(); ++i) {
+        Room &operand = room_[g_.operand(id, i)];
+        operand.relative = std::min(operand.relative, room_for_operand(id));
+        operand.absolute = std::min(operand.absolute, absolute_room_for_operand(id, i));
+      }
     }
     return room_;
   }
@@ -43,7 +54,8 @@ class Tolerance {
 
  private:
   const GraphData &g_;
-  std::vector<double> room_;  // relative error that users leave
+  std::vector<ValueRange> ranges_;
+  std::vector<Room> room_;
   std::vector<bool> inexact_, positive_;
 
   bool operand_is(const std::vector<bool> &property, NodeId id) const {
@@ -121,14 +133,62 @@ class Tolerance {
   }
 
   /// A 16-bit node rounds: its operands' errors pass through that rounding, so none are left.
-  double own_room(NodeId id) const { return g_.dtype(id) == DType::F32 ? room_[id] : 0; }
+  double own_room(NodeId id) const { return g_.dtype(id) == DType::F32 ? room_[id].relative : 0; }
+
+  double own_absolute_room(NodeId id) const {
+    return g_.dtype(id) == DType::F32 ? room_[id].in(ranges_[id]) : 0;
+  }
+
+  /// The error of operand i that moves the result by no more than the room that is left to it.
+  double absolute_room_for_operand(NodeId id, std::size_t i) const {
+    double room = own_absolute_room(id);
+    if (room == 0) return g_.node(id).op == Op::Cast ? rounding_room_of(id) : 0;
+    double shares = static_cast<double>(num_variable_operands(id));
+    auto over = [&](double slope) {
+      return slope > 0 && std::isfinite(slope) ? room / (slope * shares) : 0;
+    };
+    auto factor = [&](std::size_t j) { return ranges_[g_.operand(id, j)].greatest_magnitude(); };
+    switch (g_.node(id).op) {
+      case Op::Neg:
+      case Op::Abs:
+      case Op::Select:
+      case Op::Broadcast:
+      case Op::Reshape:
+      case Op::Transpose:
+      case Op::Slice:
+      case Op::Flip:
+      case Op::Concat:
+      case Op::Pad: return room;
+      case Op::Sigmoid: return over(2 * 0.25);
+      case Op::Tanh: return over(2);
+      case Op::Add:
+      case Op::Sub: return over(1);
+      case Op::Mul: return over(factor(1 - i));
+      case Op::Fma: return over(i == 2 ? 1 : factor(1 - i));
+      default: return 0;
+    }
+  }
+
+  /// Those that may err: literals do not.
+  std::size_t num_variable_operands(NodeId id) const {
+    std::size_t literals = 0;
+    for (NodeId o : g_.operands(id)) literals += g_.node(o).op == Op::Constant;
+    return std::max<std::size_t>(1, g_.operands(id).size() - literals);
+  }
+
+  /// Of a 16-bit result that stays away from zero.
+  double rounding_room_of(NodeId id) const {
+    return is_float16(g_.dtype(id)) ? rounding_room(id) * ranges_[id].least_magnitude() : 0;
+  }
 
   bool may_approximate(NodeId id) const {
     Op op = g_.node(id).op;
     bool inexact_function = op == Op::Exp || op == Op::Exp2 || op == Op::Sigmoid;
     if (is_float16(g_.dtype(id))) return inexact_function;
+    if (op == Op::Tanh && g_.dtype(id) == DType::F32)
+      return allows_approximate_tanh(room_[id].in(ranges_[id]), 1, ranges_[id]);
     bool candidate = inexact_function || (op == Op::Div && operand_is(inexact_, id));
-    return candidate && g_.dtype(id) == DType::F32 && room_[id] >= kApproximateError;
+    return candidate && g_.dtype(id) == DType::F32 && room_[id].relative >= kApproximateError;
   }
 };
 
@@ -136,6 +196,10 @@ class Tolerance {
 
 std::vector<bool> approximable(const GraphData &graph) { return Tolerance(graph).approximable(); }
 
-std::vector<double> room_for_error(const GraphData &graph) { return Tolerance(graph).room(); }
+std::vector<Room> room_for_error(const GraphData &graph) { return Tolerance(graph).room(); }
+
+bool allows_approximate_tanh(double room, double slope, const ValueRange &tanh) {
+  return slope * kApproximateTanhError * tanh.greatest_magnitude() <= room / 2;
+}
 
 }  // namespace fuse

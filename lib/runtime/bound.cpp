@@ -1,6 +1,7 @@
 // Binding of sizes, and the launch path.
 #include "runtime/bound.h"
 
+#include "ir/bulk.h"
 #include "ir/format.h"
 #include "ir/instances.h"
 #include "runtime/arguments.h"

@@ -2,6 +2,7 @@
 #include "runtime/variant.h"
 
 #include "codegen/codegen.h"
+#include "ir/bulk.h"
 #include "ir/env.h"
 #include "ir/format.h"
 #include "runtime/build_id.h"

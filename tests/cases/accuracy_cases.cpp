@@ -1,5 +1,6 @@
 // Elementwise accuracy: division, trigonometry of large arguments, softplus, expm1, log1p, round.
 #include "cases/case_run.h"
+#include "ir/float_bits.h"
 
 #include <cmath>
 
@@ -16,6 +17,36 @@ std::vector<double> map(const Tensor &x, F f) {
 }
 
 }  // namespace
+
+// What reads a sigmoid may leave room for a cheaper one; where it does not, tails keep their
+// digits.
+TEST(AccuracyCases, SigmoidsOfAllBf16) {
+  Tensor x = generate(bf16, {65536}, [](std::int64_t i) {
+    return as_double({bf16, static_cast<std::uint64_t>(i)});
+  });
+  auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
+  std::vector<double> thrice = map(x, [&](double v) { return sigmoid(sigmoid(sigmoid(v))); });
+  std::vector<double> of_tanh = map(x, [&](double v) { return sigmoid(std::tanh(v)); });
+  std::vector<double> tail = map(x, [&](double v) { return v * sigmoid(v); });
+  std::vector<double> shifted = map(x, [&](double v) { return 3 + sigmoid(v) / 2; });
+  auto one_ulp = [&](const std::vector<double> &values) {
+    return within(bf16, {65536}, values, {.ulp = 1, .abs = 0x1p-126});
+  };
+  RunOptions fused;
+  fused.op_by_op = false;  // rounds between
+  run_case(R"(graph @sigmoids(%x: bf16[65536]) {
+      %a = sigmoid %x
+      %b = sigmoid %a
+      %thrice = sigmoid %b
+      %t = tanh %x
+      %of_tanh = sigmoid %t
+      %s = sigmoid %x
+      %tail = mul %x, %s
+      %half = mul %s, 0.5
+      %shifted = add %half, 3.0
+      return %thrice, %of_tanh, %tail, %shifted })",
+           {x}, {one_ulp(thrice), one_ulp(of_tanh), one_ulp(tail), one_ulp(shifted)}, fused);
+}
 
 // triton 10661, 10073; pytorch 177740, 184680
 TEST(AccuracyCases, DivisionIsCorrectlyRounded) {

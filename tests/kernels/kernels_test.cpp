@@ -1,5 +1,6 @@
 // The kernels of this folder against plain loops in double, at sizes with full and ragged edges.
 // FUSE_TEST_EXECUTOR=host or gpu judges what comes from there.
+#include "ir/philox.h"
 #include "kernels/kernel_run.h"
 
 #include <gtest/gtest.h>
@@ -40,6 +41,33 @@ TEST(Kernels, Gelu) {
     EXPECT_EQ(k.stats("x").vector_accesses, n / 8);
     EXPECT_EQ(k.stats("x").element_accesses, n % 8);
     EXPECT_EQ(k.stats("x").sectors, k.stats("x").ideal_sectors);
+  }
+}
+
+TEST(Kernels, Dropout) {
+  for (std::int64_t n : {4096, 4099, 3}) {
+    KernelRun k("dropout", {{"N", n}});
+    k["seed"].set(0, 77);
+    k.run();
+    for (std::int64_t i = 0; i < n; ++i) {
+      bool is_kept = random_word(77, 3, static_cast<std::uint64_t>(i)) >= 1073741824;
+      expect_close(k["y"][i], is_kept ? k["x"][i] / 0.75 : 0, kBf16, i);
+    }
+  }
+}
+
+TEST(Kernels, RandomWords) {
+  constexpr std::uint64_t kStream = UINT64_C(1) << 62;
+  for (std::int64_t columns : {136, 4}) {
+    KernelRun k("random_words", {{"R", 14}, {"C", columns}});
+    k["seed"].set(0, -3);
+    k.run();
+    for (std::int64_t i = 0; i < 14 * columns; ++i) {
+      double word = random_word(~UINT64_C(2), kStream, static_cast<std::uint64_t>(i));
+      for (const char *name : {"a", "b", "c"}) ASSERT_EQ(k[name][i], word) << name << " at " << i;
+      std::int64_t back = i / columns * columns + columns - 1 - i % columns;
+      ASSERT_EQ(k["d"][back], word) << "d at " << back;
+    }
   }
 }
 

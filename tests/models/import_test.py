@@ -61,6 +61,18 @@ class Import(unittest.TestCase):
                     self.assertFalse(any(n.startswith("getitem") for n in names))
 
 
+    def test_random_numbers_are_made_of_a_seed(self):
+        graph = next(g for g in self.graphs if any(n["op"] == "aten.rand.default"
+                                                   for n in g["nodes"]))
+        count = sum(n["op"] == "aten.rand.default" for n in graph["nodes"])
+        program = translate(graph)
+        self.assertEqual([v.name for v in program.inputs].count("seed"), 1)
+        self.assertNotIn("aten.rand", program.text())
+        for stream in range(count):
+            self.assertIn(f"uniform %seed stream={stream} :", program.text())
+        self.assertEqual(translate(graph, makes_random=False).text().count('extern "aten.rand'), count)
+
+
 def recorded_node(name, op, args, *outs, **kwargs):
     """A node as recordings have it; `outs` are (dtype, shape)."""
     types = [{"dtype": d, "shape": s} for d, s in outs]

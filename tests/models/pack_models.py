@@ -53,7 +53,7 @@ def transposed(program, recorded):
 
 
 def pack(graph, recorded, folder):
-    program = translate(graph)
+    program = translate(graph, makes_random=False)
     values = {**recorded, **dict(random_numbers(program, recorded)),
               **dict(transposed(program, recorded))}
     name_externs(program)

@@ -3,6 +3,7 @@
 
 #include "ir/float_bits.h"
 #include "ir/op.h"
+#include "ir/philox.h"
 #include "ir/scalar.h"
 
 #include <algorithm>
@@ -197,6 +198,9 @@ std::uint64_t Machine::element(NodeId id, const Tensor &out, std::int64_t i) con
   if (node.op == Op::Constant) return graph.attr<Literal>(id).bits;
   Extents at = coordinates(i, out.shape);
   if (node.op == Op::Iota) return int_literal(node.dtype, at[axes(id)[0]]).bits;
+  if (node.op == Op::RandomBits)
+    return random_word(operand(id, 0).bits(0), graph.attr<RandomAttr>(id).stream,
+                       static_cast<std::uint64_t>(i));
   OpKind kind = info(node.op).kind;
   if (kind == OpKind::View) return view_element(id, out, at);
   if (kind == OpKind::Reduce) return reduced_element(id, at);

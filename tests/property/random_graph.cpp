@@ -116,19 +116,14 @@ class Builder {
   }
 
   void add_operation() {
-    int kind = static_cast<int>(entropy_.below(16)), reductions = options_.views;
+    int kind = int(entropy_.below(16)), reductions = options_.views;
     int scans = reductions + options_.reductions, conversions = scans + options_.scans;
     NodeId x = any_value();
-    if (kind < reductions)
-      add_view(x);
-    else if (kind < scans)
-      add_reduction(x);
-    else if (kind < conversions)
-      add_scan(x);
-    else if (kind < conversions + 2)
-      add_conversion(x);
-    else
-      add_elementwise(x);
+    if (kind < reductions) return add_view(x);
+    if (kind < scans) return add_reduction(x);
+    if (kind < conversions) return add_scan(x);
+    if (kind < conversions + 2) return add_conversion(x);
+    add_elementwise(x);
   }
 
   std::vector<Op> ops_of(std::initializer_list<OpKind> kinds, DType type) {
@@ -222,14 +217,12 @@ class Builder {
     values_.push_back(build_reduce(graph(), op, x, axes, entropy_.one_in(2)));
   }
 
-  /// Mostly in one direction: scans of both share no kernel.
   void add_scan(NodeId x) {
-    const Shape &shape = graph().shape(x);
-    if (shape.empty()) return;
-    std::vector<Op> ops = ops_of({OpKind::Scan}, graph().dtype(x));
-    ScanAttr attr{static_cast<int>(entropy_.below(shape.size())), entropy_.one_in(3),
-                  entropy_.one_in(4)};
-    values_.push_back(build_scan(graph(), entropy_.pick(ops), x, attr));
+    if (graph().shape(x).empty()) return;
+    Op op = entropy_.pick(ops_of({OpKind::Scan}, graph().dtype(x)));
+    int axis = int(entropy_.below(graph().shape(x).size()));
+    ScanAttr attr{axis, entropy_.one_in(3), entropy_.one_in(4)};
+    values_.push_back(build_scan(graph(), op, x, attr));
   }
 
   void add_view(NodeId x);
@@ -239,6 +232,7 @@ class Builder {
   void add_reshape(NodeId x, std::size_t axis);
   void add_gather(NodeId x, int axis);
   void add_broadcast(NodeId x);
+  void add_random(const Shape &shape);
   void add_outputs();
 
   Entropy &entropy_;
@@ -338,6 +332,19 @@ void Builder::add_broadcast(NodeId x) {
   if (fits(shape)) values_.push_back(build_broadcast(graph(), x, shape));
 }
 
+/// Of a seed that is a literal or some scalar.
+void Builder::add_random(const Shape &shape) {
+  GraphData &g = graph();
+  NodeId seed = build_constant(g, {DType::U64, entropy_.below(5) * 0x900000007}, {});
+  for (NodeId id : values_)
+    if (g.shape(id).empty() && is_int(g.dtype(id)) && entropy_.one_in(2))
+      seed = build_convert(g, Op::Cast, id, DType::U64);
+  values_.push_back(build_random_bits(g, seed, shape, entropy_.below(3)));
+  if (entropy_.one_in(2)) return;
+  values_.push_back(build_elementwise(
+      g, Op::Lt, {{values_.back(), build_constant(g, {DType::U32, 0x60000000}, {})}}));
+}
+
 void Builder::add_view(NodeId x) {
   const Shape &shape = graph().shape(x);
   if (shape.empty()) return add_broadcast(x);
@@ -345,7 +352,7 @@ void Builder::add_view(NodeId x) {
   std::vector<int> permutation;
   for (std::size_t i = 0; i < shape.size(); ++i)
     permutation.insert(permutation.begin() + std::ptrdiff_t(entropy_.below(i + 1)), int(i));
-  switch (entropy_.below(9)) {
+  switch (entropy_.below(10)) {
     case 0: return add_slice(x);
     case 1: return add_pad(x);
     case 2: return add_concat(x, axis);
@@ -354,6 +361,7 @@ void Builder::add_view(NodeId x) {
     case 5: return values_.push_back(build_flip(graph(), x, {axis}));
     case 6: return values_.push_back(build_transpose(graph(), x, permutation));
     case 7: return add_reshape(x, std::size_t(axis));
+    case 8: return add_random(shape);
     default:
       DType type = entropy_.one_in(2) ? DType::I32 : DType::F32;
       return values_.push_back(build_iota(graph(), type, shape, axis));

@@ -2,6 +2,9 @@
 #include "expect_error.h"
 #include "programs.h"
 
+#include <fuse/builders.h>
+
+#include <algorithm>
 #include <numeric>
 #include <thread>
 
@@ -85,6 +88,33 @@ TEST_F(HostLaunchTest, AutoIsTheHostWithoutADriver) {
   CompileOptions gpu;
   gpu.executor = Executor::Gpu;
   error_of(ErrorCode::NoDevice, [&] { make_executable(scale_interface(), scale_program, gpu); });
+}
+
+/// A seed in memory may change between the launches of one Launcher, as in a captured graph.
+TEST_F(HostLaunchTest, SeedsByValueAndInMemoryGiveTheSameNumbers) {
+  auto compiled = [](bool in_memory) {
+    Graph g("drop");
+    auto x = g.input("x", f32, {g.dim("B")});
+    g.output("y", dropout(x, 0.5, in_memory ? g.input("seed", u64, {}) : g.scalar("seed", u64)));
+    return compile(g, host());
+  };
+  std::iota(x.begin(), x.end(), 1.0f);
+  std::vector<float> z = y, other = y;
+  std::uint64_t seed = 0xfedcba9876543210;
+  compiled(false).launch(nullptr, {tensor(x.data(), {1000}), seed, tensor(y.data(), {1000})});
+  Executable exe = compiled(true);
+  exe.launch(nullptr, {tensor(x.data(), {1000}), tensor(&seed, {}), tensor(z.data(), {1000})});
+  EXPECT_EQ(y, z);
+  BindOptions any;
+  any.alignment = 4;
+  Launcher run = exe.bind({1000}, any);
+  for (float *out : {z.data(), other.data()}) {
+    run(nullptr, {x.data(), &seed, out});
+    ++seed;
+  }
+  EXPECT_EQ(y, z);
+  EXPECT_NE(y, other);
+  EXPECT_NEAR(std::count(y.begin(), y.end(), 0.0f), 500, 64);
 }
 
 TEST(Explain, NamesTheSizesOfItsPredictions) {

@@ -119,6 +119,13 @@ def iota(p, node, length, start=0, step=1, **options):
     return p.emit("add", [x, start], node.dtype, [length]) if start else x
 
 
+def rand(p, node, shape, **options):
+    if not p.makes_random:
+        raise Extern("random numbers")
+    seed, stream = p.next_stream()
+    return p.emit("uniform", [seed], node.dtype, node.shape, f"stream={stream}")
+
+
 HANDLERS = {
     "aten.add.Tensor": binary("add"),
     "aten.sub.Tensor": binary("sub"),
@@ -144,6 +151,7 @@ HANDLERS = {
     "aten.full.default": full,
     "aten.scalar_tensor.default": scalar_tensor,
     "prims.iota.default": iota,
+    "aten.rand.default": rand,
     **{f"aten.{name}.default": unary(name)
        for name in ("neg", "exp", "log", "log1p", "sin", "cos", "tanh", "erf", "sqrt", "rsqrt")},
 }

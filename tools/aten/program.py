@@ -73,6 +73,15 @@ class Program:
         self.folded = []  # transposes that extern ops do themselves
         self.prefix = ""  # node being translated
         self.temporaries = 0
+        self.makes_random = True  # else an extern op gives random numbers
+        self.seed, self.streams = None, 0
+
+    def next_stream(self):
+        """The seed, an input of its own, and the number of a stream that nobody has."""
+        if self.seed is None:
+            self.seed = self.input("seed", "u64", ())
+        self.streams += 1
+        return self.seed, self.streams - 1
 
     def input(self, name, dtype, shape):
         value = Value(name, dtype, shape, claimed=True)

@@ -102,9 +102,11 @@ def add_outputs(program, node, values):
         program.output(a["ref"], values[a["ref"]])
 
 
-def translate(graph):
-    """The program of a recorded graph. Raises ImportFailure."""
+def translate(graph, makes_random=True):
+    """The program of a recorded graph. Random numbers are made of an input %seed, or come from an
+    extern op. Raises ImportFailure."""
     program = Program(graph["id"].replace(".", "_").replace("+", "_"))
+    program.makes_random = makes_random
     constants = constant_types(graph)
     values, records = {}, {n["name"]: n for n in graph["nodes"]}
     for recorded in graph["nodes"]:

@@ -2,6 +2,7 @@
 //
 // Exit codes: 0 ok, 1 program or input, 2 usage, 3 mismatch, 4 no device. Messages are one line on
 // stderr.
+#include "compare.h"
 #include "measure.h"
 #include "report.h"
 #include "runtime/device.h"
@@ -36,9 +37,19 @@ std::vector<Result> measure_all(const std::vector<Row> &rows, const GpuTimer *ti
   return results;
 }
 
+/// Rows of a run as a file of results has them.
+std::vector<Measured> measured(const std::vector<Result> &results, double copy) {
+  std::vector<Measured> rows;
+  for (const Result &r : results)
+    if (r.us > 0) rows.push_back({r.row.name, fraction_of_copy(r, copy)});
+  return rows;
+}
+
 int finish(const Options &options, const Machine &machine, const std::vector<Result> &results) {
   put(table_foot(machine, results));
   if (!options.json.empty()) write_json(options.json, machine, results);
+  if (!options.compare.empty())
+    put(comparison(read_measured(options.compare), measured(results, machine.copy())));
   bool failed = false, wrong = false;
   for (const Result &r : results) {
     failed = failed || !r.error.empty();
@@ -67,6 +78,10 @@ int run_on_gpu(const Options &options, const std::vector<Row> &rows) {
 }
 
 int drive(const Options &options) {
+  if (!options.with.empty()) {
+    put(comparison(read_measured(options.compare), read_measured(options.with)));
+    return kOk;
+  }
   std::vector<Row> rows = select(read_suite(options.suite), options.filters);
   if (options.list) {
     list(rows);

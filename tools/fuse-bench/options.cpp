@@ -19,6 +19,8 @@ Examples:
   fuse-bench                               the whole suite, from the repository's root
   fuse-bench softmax 'row sum'             rows whose names contain either
   fuse-bench --suite=bench/suite/kernels.json --json=kernels.json
+  fuse-bench --compare=bench/results/old.json
+  fuse-bench --compare=old.json --with=new.json   two files, nothing is run
   fuse-bench --on=host                     no times: compiles and checks the small instances
 
 Exit codes: 0 ok, 1 program or input, 2 usage, 3 mismatch, 4 no device.)";
@@ -41,6 +43,8 @@ std::optional<Options> parse_options(int argc, char **argv) {
   app.add_option("rows", options.filters, "parts of the names of rows; none: all of the suite");
   app.add_option("--suite", options.suite, "list of rows")->capture_default_str();
   app.add_option("--json", options.json, "write the results to this file too");
+  app.add_option("--compare", options.compare, "set the results beside those of this file");
+  app.add_option("--with", options.with, "with --compare: results of this file, without a run");
   app.add_option("--on", on, "gpu, or host to check without times")->capture_default_str();
   app.add_option("--runs", options.runs, "timed runs of a row")->capture_default_str();
   app.add_flag("--list", options.list, "print the rows and stop");
@@ -57,6 +61,8 @@ std::optional<Options> parse_options(int argc, char **argv) {
     throw UsageError(text.substr(0, text.find('\n')) + " (see --help)");
   }
   options.on = executor_named(on);
+  if (!options.with.empty() && options.compare.empty())
+    throw UsageError("--with: wants --compare and the earlier results");
   if (options.runs < 1) throw UsageError("--runs: must be positive");
   return options;
 }

@@ -13,7 +13,9 @@ namespace fuse::bench {
 struct Options {
   std::vector<std::string> filters;  // parts of the names of rows; none: all rows
   std::string suite = "bench/suite/suite.json";
-  std::string json;  // where results are written too; empty: nowhere
+  std::string json;     // where results are written too; empty: nowhere
+  std::string compare;  // earlier results to set beside these
+  std::string with;     // results that stand for a run
   Executor on = Executor::Gpu;
   int runs = 30;
   bool list = false;

@@ -7,7 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <fstream>
 
@@ -37,10 +39,6 @@ std::string now() {
   return text;
 }
 
-double fraction(const Result &result, double copy) {
-  return result.us > 0 && copy > 0 ? static_cast<double>(result.bytes) / copy * 1e6 / result.us : 0;
-}
-
 std::string check_word(const Result &result) {
   if (result.row.check.empty()) return "-";
   if (!result.verdict.passed) return "WRONG";
@@ -66,7 +64,7 @@ json json_of(const Result &r, double copy) {
                  {"mismatch", r.verdict.wrong}});
   if (r.us > 0)
     object.update({{"us", r.us},
-                   {"fraction_of_copy", fraction(r, copy)},
+                   {"fraction_of_copy", fraction_of_copy(r, copy)},
                    {"registers", r.registers},
                    {"spill_bytes", r.spills},
                    {"compile_cold", json_of(r.cold)},
@@ -74,7 +72,20 @@ json json_of(const Result &r, double copy) {
   return object;
 }
 
+/// |predicted - measured| / measured of the rows with times, ascending.
+std::vector<double> prediction_errors(const std::vector<Result> &results) {
+  std::vector<double> errors;
+  for (const Result &r : results)
+    if (r.us > 0 && r.predicted_us > 0) errors.push_back(std::fabs(r.predicted_us - r.us) / r.us);
+  std::sort(errors.begin(), errors.end());
+  return errors;
+}
+
 }  // namespace
+
+double fraction_of_copy(const Result &result, double copy) {
+  return result.us > 0 && copy > 0 ? static_cast<double>(result.bytes) / copy * 1e6 / result.us : 0;
+}
 
 Machine describe_machine(int device) {
   Machine machine;
@@ -100,8 +111,8 @@ std::string table_row(const Result &r, double copy) {
   if (!r.error.empty()) return text + "FAILED: " + r.error + "\n";
   if (r.us > 0)
     append(text, "{:>9.1f} {:>6.1f} {:>9.1f} {:<7} {:>4} {:>5} {:>3} {:>9.1f} {:>9.1f} {}\n", r.us,
-           100 * fraction(r, copy), r.predicted_us, r.bound, r.registers, r.spills, r.kernels,
-           r.cold.total(), r.warm.total(), check_word(r));
+           100 * fraction_of_copy(r, copy), r.predicted_us, r.bound, r.registers, r.spills,
+           r.kernels, r.cold.total(), r.warm.total(), check_word(r));
   else
     append(text, "{:>9} {:>6} {:>9.1f} {:<7} {:>4} {:>5} {:>3} {:>9} {:>9} {}\n", "-", "-",
            r.predicted_us, r.bound, "-", "-", r.kernels, "-", "-", check_word(r));
@@ -122,6 +133,9 @@ std::string table_foot(const Machine &machine, const std::vector<Result> &result
            machine.driver, machine.cuda / 1000, machine.cuda % 1000 / 10, machine.target,
            machine.copy_before * 1e-12, machine.copy_after * 1e-12);
   append(text, "\n{} rows, {} failed, {} wrong\n", results.size(), failed, wrong);
+  if (std::vector<double> errors = prediction_errors(results); !errors.empty())
+    append(text, "predictions are off by {:.0f} % (median), {:.0f} % (worst)\n",
+           100 * errors[errors.size() / 2], 100 * errors.back());
   return text;
 }
 

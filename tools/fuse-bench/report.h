@@ -19,6 +19,9 @@ struct Machine {
   double copy() const { return (copy_before + copy_after) / 2; }
 };
 
+/// Ideal bytes over time, as a fraction of the copy bandwidth; 0 without a time.
+double fraction_of_copy(const Result &result, double copy);
+
 /// The machine of a device; of the host for -1.
 Machine describe_machine(int device);
 

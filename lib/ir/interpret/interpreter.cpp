@@ -3,6 +3,7 @@
 
 #include "ir/float_bits.h"
 #include "ir/format.h"
+#include "ir/philox.h"
 
 #include <algorithm>
 #include <numeric>
@@ -69,9 +70,10 @@ std::vector<AccessStats> Interpreter::run() {
 }
 
 void Interpreter::error(const Stmt &s, const ThreadId &id, const std::string &message) const {
-  std::string place = s.kind == StmtKind::Move   ? "move"
-                      : s.kind == StmtKind::Load ? "load"
-                                                 : "store";
+  std::string place = s.kind == StmtKind::Move     ? "move"
+                      : s.kind == StmtKind::Random ? "random"
+                      : s.kind == StmtKind::Load   ? "load"
+                                                   : "store";
   for (ValueId v : s.results) place += " %" + kernel_.values[v].name;
   fail(ErrorCode::Internal, "kernel {}: {}: thread {} of block {}: {}", kernel_.name, place,
        id.thread, id.grid * kernel_.cluster + id.cta, message);
@@ -87,6 +89,7 @@ void Interpreter::run_statement(const Stmt &s) {
     case StmtKind::Index:
     case StmtKind::Compute:
     case StmtKind::Keep: return run_elementwise(s);
+    case StmtKind::Random: return run_random(s);
     case StmtKind::Load:
     case StmtKind::Store: return run_access(s);
     case StmtKind::Reduce: return run_reduce(s);
@@ -159,6 +162,38 @@ std::uint64_t Interpreter::element_value(const Stmt &s, const ThreadId &id,
   std::vector<Literal> operands;
   for (ValueId v : s.operands) operands.push_back({kernel_.values[v].dtype, slot(v, id, slots)});
   return apply(s.op, type, operands);
+}
+
+void Interpreter::run_random(const Stmt &s) {
+  allocate(s.results[0]);
+  std::vector<std::uint32_t> axes = axes_of(layout(), kernel_.values[s.results[0]].dims);
+  for_each_warp_vector(
+      s, layout_, s.vector, kernel_.values[s.results[0]].dims,
+      [&](const ThreadId &id, const Vector &v) { random_vector(s, id, v, axes); }, [] {});
+}
+
+/// Words that share a call are found from the first of them, whether that is valid or not.
+void Interpreter::random_vector(const Stmt &s, const ThreadId &id, const Vector &v,
+                                const std::vector<std::uint32_t> &axes) {
+  std::vector<std::int64_t> slots = v.slots;
+  Position position;
+  std::uint64_t first = 0;
+  for (int e = 0; e < v.width; ++e) {
+    if (v.axis != kNone) slots[v.axis] = v.slots[v.axis] + e;
+    machine_.locate(layout_, id, slots, loops_, position);
+    auto element = static_cast<std::uint64_t>(evaluate_wrapping(
+        s.index, [&](const Atom &a) { return value_of(a, id, position, slots); }));
+    if (e == 0) first = element;
+    bool shares = first % static_cast<std::uint64_t>(v.width) == 0 &&
+                  element == first + static_cast<std::uint64_t>(e);
+    if (!shares && position.valid_on(axes))
+      error(s, id,
+            "words " + std::to_string(first) + " and " + std::to_string(element) +
+                " do not share a call");
+    std::uint64_t seed = slot(s.operands[0], id, slots);
+    slot(s.results[0], id, slots) =
+        random_word(seed, s.stream, first + static_cast<std::uint64_t>(e));
+  }
 }
 
 void Interpreter::run_for(const Stmt &s) {

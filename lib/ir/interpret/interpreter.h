@@ -41,6 +41,9 @@ class Interpreter {
   void run_elementwise(const Stmt &s);
   std::uint64_t element_value(const Stmt &s, const ThreadId &id,
                               std::span<const std::int64_t> slots);
+  void run_random(const Stmt &s);
+  void random_vector(const Stmt &s, const ThreadId &id, const Vector &v,
+                     const std::vector<std::uint32_t> &axes);
   void run_for(const Stmt &s);
   void run_last_block(const Stmt &s);
 

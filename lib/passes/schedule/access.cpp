@@ -1,6 +1,7 @@
 // Analyses of flat bodies.
 #include "passes/schedule/access.h"
 
+#include "ir/philox.h"
 #include "passes/schedule/index_map.h"
 
 #include <algorithm>
@@ -102,6 +103,18 @@ bool may_be_unaligned(const Stmt &s, const Buffer &buffer, const BufferAlignment
          !buffer.strided && alignments.streamed.contains(s.buffer);
 }
 
+/// A vector does not leave the innermost dim of a flattened axis.
+int width_in_dim(const Kernel &kernel, const Axis &axis, int width, SizeAssumptions &sizes) {
+  if (axis.dims.size() == 1) return width;
+  return sizes.dividing_power(kernel.dims[axis.dims.back()].extent, width);
+}
+
+/// Where vectors start relative to element 0 of what the index is into.
+Index start_of(const Index &index, const Axis &axis) {
+  Index rest = index - Index::dim(axis.dims.back());
+  return axis.align.buffer == kNone ? rest : rest - axis.align.base;
+}
+
 /// Elements per access of one load or store, which is marked where it is unaligned.
 int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardConditions &guards,
                  SizeAssumptions &sizes, const BufferAlignments &alignments) {
@@ -111,13 +124,11 @@ int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardCon
   if (!advances_by_one(s.index, last)) return 1;
   int size = static_cast<int>(size_of(buffer.dtype));
   int width = std::min(vec, std::max(1, kMaxAccessBytes / size));
-  // A vector does not leave the innermost dim of a flattened axis.
-  if (axis.dims.size() > 1) width = sizes.dividing_power(kernel.dims[last].extent, width);
+  width = width_in_dim(kernel, axis, width, sizes);
   width = uniform_width(guards, s.guard, axis, width, kernel, sizes, alignments);
   BufferId frame = axis.align.buffer;
   int aligned = std::min(width, alignments.common_width(kernel, s.buffer, frame));
-  Index rest = s.index - Index::dim(last);
-  if (frame != kNone) rest = rest - axis.align.base;
+  Index rest = start_of(s.index, axis);
   bool may_shift = size * width >= kLeastUnalignedBytes && may_be_unaligned(s, buffer, alignments);
   // Where something else serves, no variant for each part of the width.
   aligned = may_shift || frame != kNone ? sizes.whole_or_declared(rest, aligned)
@@ -126,7 +137,25 @@ int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardCon
   return s.unaligned ? width : aligned;
 }
 
+/// Random words that share a call.
+int choose_random_width(const Kernel &kernel, const Stmt &s, const Axis &axis,
+                        SizeAssumptions &sizes) {
+  if (!advances_by_one(s.index, axis.dims.back())) return 1;
+  BufferId frame = axis.align.buffer;
+  int width = std::min(static_cast<int>(vec_extent(axis)), kPhiloxWords);
+  width = std::min(width_in_dim(kernel, axis, width, sizes),
+                   BufferAlignments::numbers_width(kernel, frame));
+  Index rest = start_of(s.index, axis);
+  return frame != kNone ? sizes.whole_or_declared(rest, width) : sizes.dividing_power(rest, width);
+}
+
 }  // namespace
+
+int BufferAlignments::numbers_width(const Kernel &kernel, BufferId frame) {
+  if (frame == kNone) return kPhiloxWords;
+  const Buffer &b = kernel.buffers[frame];
+  return std::clamp(b.alignment / static_cast<int>(size_of(b.dtype)), 1, kPhiloxWords);
+}
 
 int BufferAlignments::common_width(const Kernel &kernel, BufferId buffer, BufferId frame) const {
   auto size = [&](BufferId b) { return static_cast<int>(size_of(kernel.buffers[b].dtype)); };
@@ -220,6 +249,8 @@ void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &la
     bool is_access = s.kind == StmtKind::Load || s.kind == StmtKind::Store;
     if (is_access && axis != layout.axes.end())
       s.vector = choose_width(kernel, s, *axis, guards, sizes, alignments);
+    if (s.kind == StmtKind::Random && axis != layout.axes.end())
+      s.vector = choose_random_width(kernel, s, *axis, sizes);
     set_vector_widths(kernel, s.body, s.kind == StmtKind::In ? kernel.layouts[s.layout] : layout,
                       guards, sizes, alignments);
   }

@@ -27,6 +27,8 @@ struct BufferAlignments {
   /// Elements of `buffer` that a vector may have which starts where vectors of `frame` do; without
   /// a frame where element 0 of all buffers is. A power of two.
   int common_width(const Kernel &kernel, BufferId buffer, BufferId frame) const;
+  /// Likewise of numbers, whose element 0 is where vectors start.
+  static int numbers_width(const Kernel &kernel, BufferId frame);
 };
 
 /// Whether neighbours along the dim are neighbours in memory.
@@ -46,7 +48,8 @@ DimId contiguous_dim(const Kernel &kernel, const std::vector<Access> &accesses,
 Domain merge_dims(const Domain &domain, const std::vector<Stmt> &body);
 
 /// Sets the vector width of every load and store that stands in the layout: the widest access of at
-/// most 16 bytes that the vec digit, the offset's divisors and the buffer's alignment allow.
+/// most 16 bytes that the vec digit, the offset's divisors and the buffer's alignment allow. Of
+/// random words, neighbours that the layout is known to hold share a call of the generator.
 void set_vector_widths(Kernel &kernel, std::vector<Stmt> &body, const Layout &layout,
                        const GuardConditions &guards, SizeAssumptions &sizes,
                        const BufferAlignments &alignments);

@@ -220,6 +220,7 @@ BodyBuilder::Key BodyBuilder::operand_key(const Key &key, std::size_t i) {
 std::vector<BodyBuilder::Key> BodyBuilder::demands(const Key &key) {
   const OpInfo &op = info(g_.node(key.node).op);
   if (!is_member(key.node) || op.kind == OpKind::Leaf || op.kind == OpKind::Reduce) return {};
+  if (op.kind == OpKind::Random) return {seed_key(key)};
   std::vector<Key> keys;
   if (op.kind == OpKind::Scan) return scan_demands(key);
   if (g_.node(key.node).op == Op::Gather) {
@@ -248,6 +249,7 @@ ValueId BodyBuilder::emit_node(const Key &key) {
   if (op == Op::Constant) return emit_constant(g_.attr<Literal>(key.node));
   if (op == Op::Iota) return emit_iota(key);
   if (!is_member(key.node)) return emit_load(key);
+  if (op == Op::RandomBits) return emit_random(key);
   if (is_reduce(g_, key.node)) return emit_reduced(key);
   if (info(op).kind == OpKind::Scan) return emit_scan(key);
   if (op == Op::Pad) return emit_pad(key);
@@ -289,8 +291,20 @@ ValueId BodyBuilder::emit_elementwise(const Key &key) {
   if (approximate && op == Op::Div && is_shared_divisor(operands[0], operands[1]))
     return emit_shared_division(operands[0], operands[1]);
   ValueId result = compute(op, g_.dtype(key.node), std::move(operands));
-  if (approximate) list_of(kernel_.values[result].dims).back().approximate = true;
+  Stmt &made = list_of(kernel_.values[result].dims).back();
+  made.approximate = approximate;
+  made.by_reciprocal = !approximate && has_reciprocal(made);
   return result;
+}
+
+/// Whether several elements of a thread have the divisor in common, or a row waits in registers,
+/// which the call behind an ordinary division would spill.
+bool BodyBuilder::has_reciprocal(const Stmt &stmt) const {
+  const KernelValue &result = kernel_.values[stmt.results[0]];
+  if (stmt.op != Op::Div || result.dtype != DType::F32) return false;
+  bool is_shared = kernel_.values[stmt.operands[1]].dims.size() < result.dims.size();
+  bool holds_rows = !domain_.with_role(DimRole::Row).empty();
+  return is_shared || (holds_rows && !runs_along_row(stmt.results[0]));
 }
 
 bool BodyBuilder::is_shared_divisor(ValueId a, ValueId divisor) const {
@@ -330,6 +344,19 @@ ValueId BodyBuilder::emit_iota(const Key &key) {
   ValueId position = index_value(key.at[g_.attr<AxesAttr>(key.node).axes[0]]);
   DType type = g_.dtype(key.node);
   return kernel_.values[position].dtype == type ? position : compute(Op::Cast, type, {position});
+}
+
+/// Nothing is read, so a guard is none of its business.
+ValueId BodyBuilder::emit_random(const Key &key) {
+  Stmt s;
+  s.kind = StmtKind::Random;
+  s.operands = {*find(seed_key(key))};
+  s.index = linearize(key.at, extents_of(g_.shape(key.node)));
+  s.stream = g_.attr<RandomAttr>(key.node).stream;
+  s.results = {add_value(DType::U32, merge(union_dims(s.operands), dims_of(s.index)))};
+  ValueId result = s.results[0];
+  emit(std::move(s));
+  return result;
 }
 
 void BodyBuilder::store(NodeId node) {

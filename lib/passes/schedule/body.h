@@ -41,6 +41,15 @@ Index offset_of(const TensorRef &tensor, std::span<const Index> position);
 /// `in layout { body }`
 Stmt in_layout(LayoutId layout, std::vector<Stmt> body);
 
+/// `for name { body }`
+inline Stmt for_loop(const char *name, std::vector<Stmt> body) {
+  Stmt s;
+  s.kind = StmtKind::For;
+  s.loop = name;
+  s.body = std::move(body);
+  return s;
+}
+
 /// Emits statements for nodes of one kernel into two lists: `inner` for values that depend on
 /// looped dims, `outer` for all others. They may be the same list.
 class BodyBuilder {
@@ -141,6 +150,7 @@ class BodyBuilder {
   Index offset_at(const TensorRef &tensor, NodeId node, const Position &at) const;
   ValueId emit_elementwise(const Key &key);
   bool is_shared_divisor(ValueId a, ValueId divisor) const;
+  bool has_reciprocal(const Stmt &stmt) const;
   ValueId emit_shared_division(ValueId a, ValueId divisor);
   std::pair<ValueId, ValueId> reciprocal_of(ValueId divisor);
   ValueId emit_pad(const Key &key);
@@ -155,6 +165,8 @@ class BodyBuilder {
   ValueId emit_scan(const Key &key);
   ValueId emit_log_sum(const std::vector<ValueId> &state);
   ValueId emit_iota(const Key &key);
+  Key seed_key(const Key &key) const { return {g_.operand(key.node, 0), kNone, {}}; }
+  ValueId emit_random(const Key &key);
   ValueId emit_constant(Literal literal);
 
   int depth(NodeId id) const { return depth_.contains(id) ? depth_.at(id) : 0; }

@@ -115,9 +115,9 @@ ValueId BodyBuilder::emit_gather(const Key &key) {
   ValueId value = *find(source);
   ValueId guard = part_guards_.at({{key.node, kNone, key.at}, 0});
   // A guarded load is 0 by itself where the index is out of range.
-  if (!is_member(source.node) && g_.node(source.node).op != Op::Constant &&
-      g_.node(source.node).op != Op::Iota && source.guard != key.guard)
-    return value;
+  bool is_loaded = !is_member(source.node) && g_.node(source.node).op != Op::Constant &&
+                   g_.node(source.node).op != Op::Iota;
+  if (is_loaded && source.guard != key.guard) return value;
   DType type = g_.dtype(key.node);
   ValueId zero = emit_constant(int_literal(compute_type(type), 0));
   return compute(Op::Select, type, {guard, value, zero});

@@ -19,7 +19,8 @@ std::uint64_t mix(std::uint64_t hash, std::string_view text) {
 
 bool is_pure(const Stmt &stmt) {
   return stmt.kind == StmtKind::Constant || stmt.kind == StmtKind::Index ||
-         stmt.kind == StmtKind::Compute || stmt.kind == StmtKind::Load;
+         stmt.kind == StmtKind::Random || stmt.kind == StmtKind::Compute ||
+         stmt.kind == StmtKind::Load;
 }
 
 bool is_flat(const Kernel &kernel) {
@@ -79,6 +80,7 @@ std::uint64_t Canonicalizer::hash_of(const Stmt &stmt) const {
   add(static_cast<std::uint64_t>(stmt.op));
   add(static_cast<std::uint64_t>(k_.values[stmt.results[0]].dtype));
   add(stmt.literal.bits);
+  add(stmt.stream);
   if (stmt.buffer != kNone) add(static_cast<std::uint64_t>(k_.buffers[stmt.buffer].role));
   for (DimId d : k_.values[stmt.results[0]].dims) add(d);
   for (const Index::Term &term : stmt.index.terms())

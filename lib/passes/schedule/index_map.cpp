@@ -145,6 +145,7 @@ Position operand_position(const GraphData &g, NodeId node, std::size_t i, std::s
     case OpKind::Convert: return {at.begin(), at.end()};
     case OpKind::View: break;
     case OpKind::Leaf:
+    case OpKind::Random:
     case OpKind::Reduce:
     case OpKind::Scan:
     case OpKind::Extern: FUSE_CHECK(false, "no position through {}", info(g.node(node).op).name);

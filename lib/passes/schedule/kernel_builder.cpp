@@ -51,8 +51,14 @@ class Assembler {
     std::vector<Access> accesses = collect_accesses(built_.kernel, body);
     for (const Access &a : accesses)
       if (a.dims.size() == domain_.dims.size()) alignments_.streamed.insert(a.stmt->buffer);
-    mapping_ = choose_mapping({built_.kernel, domain_, accesses, reductions_.use, target_, options_,
-                               sizes_, alignments_, static_cast<std::int64_t>(body.size()),
+    std::int64_t statements = 0;
+    std::vector<const Stmt *> words;
+    for (const Stmt &s : body) {
+      statements += statements_of(s);
+      if (s.kind == StmtKind::Random) words.push_back(&s);
+    }
+    mapping_ = choose_mapping({built_.kernel, domain_, accesses, words, reductions_.use, target_,
+                               options_, sizes_, alignments_, statements,
                                most_live(built_.kernel, body), common_threads_});
     if (mapping_.form == Form::SplitScan)
       assemble_split_scan();
@@ -193,7 +199,12 @@ class Assembler {
     std::vector<Stmt> body;
     switch (mapping_.form) {
       case Form::Flat:
-      case Form::Resident: body = std::move(flat); break;
+      case Form::Resident:
+        if (has_loop(mapping_.layout))
+          body.push_back(for_loop(kRowLoop, std::move(flat)));
+        else
+          body = std::move(flat);
+        break;
       case Form::Streaming: stream(body); break;
       case Form::Split: split(body); break;
       case Form::SplitScan: break;
@@ -232,18 +243,10 @@ class Assembler {
     return narrow;
   }
 
-  static Stmt loop(const char *name, std::vector<Stmt> body) {
-    Stmt s;
-    s.kind = StmtKind::For;
-    s.loop = name;
-    s.body = std::move(body);
-    return s;
-  }
-
   /// Iterations that no edge touches make no tests; there are edges where digits span more than
   /// the dims. Loops that hold rows are long enough as they are.
   Stmt row_loop(std::vector<Stmt> body) const {
-    Stmt s = loop(kRowLoop, std::move(body));
+    Stmt s = for_loop(kRowLoop, std::move(body));
     bool scans_rows = reductions_.use.scans > 0;
     s.reverse = scans_rows && reductions_.use.reverse && !domain_.has_columns();
     s.partition = !domain_.has_columns() && !scans_rows && has_edges();
@@ -254,6 +257,13 @@ class Assembler {
     const std::vector<Axis> &axes = mapping_.layout.axes;
     return std::any_of(axes.begin(), axes.end(), [&](const Axis &axis) {
       return has_loop(axis) && !is_exact(built_.kernel, axis);
+    });
+  }
+
+  static bool has_loop(const Layout &layout) {
+    return std::any_of(layout.axes.begin(), layout.axes.end(), [](const Axis &axis) {
+      return std::any_of(axis.digits.begin(), axis.digits.end(),
+                         [](const Digit &d) { return d.kind == DigitKind::Loop; });
     });
   }
 
@@ -313,13 +323,13 @@ class Assembler {
     domain_ = with_parts(std::move(domain_), mapping_);
     std::vector<NodeId> scans;
     for (const auto &[node, scan] : domain_.scans) scans.push_back(node);
-    ScanStarts starts(domain_, mapping_, reductions_.use.reverse);
-    BuiltKernel tensors = built_;
+    ScanStarts starts(g_, domain_, mapping_, scans);
+    BuiltKernel second = built_;
     total_scans(scans, starts);
-    BuiltKernel first = std::exchange(built_, std::move(tensors));
+    std::swap(built_, second);
     scan_from(scans, starts);
-    join_kernels(first, std::exchange(built_, {}));
-    built_ = std::move(first);
+    std::swap(built_, second);
+    join_kernels(built_, std::move(second));
   }
 
   void total_scans(const std::vector<NodeId> &scans, ScanStarts &starts) {
@@ -328,15 +338,11 @@ class Assembler {
     builder.outer = &body;
     builder.inner = &inner;
     std::vector<std::vector<ValueId>> totals;
-    std::vector<Monoid> monoids;
-    for (NodeId node : scans) {
-      totals.push_back(builder.total_of_scan(node));
-      monoids.push_back(monoid_of_scan(g_.node(node).op));
-    }
-    body.push_back(loop(kRowLoop, std::move(inner)));
+    for (NodeId node : scans) totals.push_back(builder.total_of_scan(node));
+    body.push_back(for_loop(kRowLoop, std::move(inner)));
     body.back().partition = has_edges();
     built_.kernel.layouts = {mapping_.layout, mapping_.finish};
-    starts.store(built_, builder, totals, monoids, body);
+    starts.store(built_, builder, totals, body);
     finish(builder);
     built_.kernel.body = {in_layout(0, std::move(body))};
     complete(planned_.name + "_totals");

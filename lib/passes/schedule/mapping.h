@@ -70,6 +70,7 @@ struct MappingProblem {
   const Kernel &draft;  // dims, buffers and accesses of a flat body
   const Domain &domain;
   std::vector<Access> accesses;
+  std::vector<const Stmt *> words;  // random ones: neighbours of a thread share calls
   ReductionUse reductions;
   const Target &target;
   const LowerOptions &options;

@@ -11,6 +11,7 @@ constexpr int kUnpackRegisters = 8;   // more where it holds packed elements
 constexpr int kRegistersPerRow = 16;  // of an operand along the row, weights for one
 constexpr int kLoopRegisters = 36;    // of a thread in a loop: the values in work too
 constexpr int kRegistersPerSlot = 2;  // of a position that needs divisions
+constexpr int kRandomRegisters = 16;  // of rounds under way
 constexpr int kLeastWithEdges = 48;
 
 class Registers : MappingQueries {
@@ -49,6 +50,7 @@ class Registers : MappingQueries {
                   (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) +
                   kRegistersPerRow * rows
             : ceil_div(elements * bytes + states * p_.reductions.state_bytes, 4) + kLoopRegisters;
+    if (!p_.words.empty()) held += kRandomRegisters;
     return std::max<std::int64_t>(held + addresses, has_edges ? kLeastWithEdges : 0);
   }
 

@@ -18,6 +18,7 @@ constexpr std::int64_t kSpareRegisters = 48;       // addresses, guards, states
 constexpr std::int64_t kExchangeBytes = 40 << 10;  // shared memory in which warps add up columns
 constexpr std::int64_t kMaxResident = 8;           // blocks of an SM: fewer parts to combine
 constexpr std::int64_t kFinishLoads = 16;          // independent loads of a thread
+constexpr int kLeastVector = 4;                    // 8 bytes of the narrow types
 constexpr int kPartVector = 4;                     // f32 parts in 16 bytes
 constexpr std::int64_t kFewParts = 32;             // one block combines them as fast as many
 
@@ -64,6 +65,9 @@ class RowsAndColumns : MappingQueries {
         pow2_at_least(
             ceil_div(row(), std::max<std::int64_t>(std::min(kElements, max_slots()), vec_))),
         p_.target.max_threads_per_block);
+    // Shorter vectors that make up the row: no position needs a test.
+    if (row() % (lanes_ * vec_) != 0 && vec_ > kLeastVector && row() % (lanes_ * vec_ / 2) == 0)
+      vec_ /= 2;
     regs_ = ceil_div(row(), lanes_ * vec_);
     std::int64_t threads = std::max(lanes_, kThreads);
     while (threads > std::max<std::int64_t>(lanes_, 32) &&
@@ -71,14 +75,25 @@ class RowsAndColumns : MappingQueries {
       threads /= 2;
     down_ = threads / lanes_;
     m_.threads = static_cast<int>(threads);
-    std::int64_t bytes = p_.reductions.held_bytes + p_.reductions.column_bytes;
-    std::int64_t registers = std::min<std::int64_t>(
-        ceil_div(regs_ * vec_ * bytes, 4) + kSpareRegisters, p_.target.max_registers);
     m_.resident = static_cast<int>(std::clamp<std::int64_t>(
-        p_.target.registers_per_sm / (threads * registers), 1, kMaxResident));
+        p_.target.registers_per_sm / (threads * registers()), 1, kMaxResident));
     if (!extent(rows_).constant())
       m_.limits.push_back({Limit::Kind::Capacity, extent(rows_), lanes_ * regs_ * vec_,
                            "a row in the registers of a block"});
+  }
+
+  /// A row stays as it was loaded, from reduction to reduction, beside the sums of the columns.
+  std::int64_t registers() const {
+    std::int64_t bytes = p_.reductions.column_bytes;
+    for (const Access &a : p_.accesses) {
+      bool runs_along_row = std::any_of(rows_.begin(), rows_.end(), [&](DimId d) {
+        return std::find(a.dims.begin(), a.dims.end(), d) != a.dims.end();
+      });
+      if (a.stmt->kind == StmtKind::Load && runs_along_row)
+        bytes += static_cast<std::int64_t>(size_of(a.dtype));
+    }
+    return std::min<std::int64_t>(ceil_div(regs_ * vec_ * bytes, 4) + kSpareRegisters,
+                                  p_.target.max_registers);
   }
 
   void choose_parts() {
@@ -86,8 +101,7 @@ class RowsAndColumns : MappingQueries {
     std::int64_t most = ceil_div(expected_at_least_1(extent(columns_)), down_);
     std::int64_t parts = std::clamp<std::int64_t>(
         ceil_div(std::int64_t{p_.target.num_sms} * m_.resident, tiles), 1, most);
-    if (parts > kFewParts)
-      groups_ = static_cast<std::int64_t>(std::sqrt(static_cast<double>(parts)));
+    groups_ = parts > kFewParts ? even_groups(parts) : 1;
     members_ = parts / groups_;
     m_.form = Form::Split;
     m_.parts = members_ * groups_;
@@ -101,6 +115,15 @@ class RowsAndColumns : MappingQueries {
     if (groups_ == 1) return;
     m_.group = first + 3;
     m_.member = first + 4;
+  }
+
+  /// About the square root, of which the fewest blocks are left over.
+  static std::int64_t even_groups(std::int64_t parts) {
+    auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(parts)));
+    std::int64_t best = root;
+    for (std::int64_t groups = root; groups > root / 2; --groups)
+      if (parts % groups < parts % best) best = groups;
+    return best;
   }
 
   Axis kept_axis() const { return axis(kept_, {digit(DigitKind::Grid, extent(kept_), m_.parts)}); }

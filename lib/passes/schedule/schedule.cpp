@@ -4,6 +4,7 @@
 #include "passes/passes.h"
 #include "passes/plan_graph.h"
 #include "passes/schedule/choose_fills.h"
+#include "passes/schedule/choose_pipe.h"
 #include "passes/schedule/kernel_builder.h"
 #include "passes/schedule/pack.h"
 #include "passes/size_class.h"
@@ -166,6 +167,7 @@ class Scheduler {
   BuiltKernel build(const PlannedKernel &planned, int common_threads = 0) {
     BuiltKernel built = build_kernel(g_, planned, memory_of(planned), target_, options_,
                                      approximable_, common_threads);
+    choose_pipes(built.kernel, target_);
     choose_fills(built.kernel);
     for (BuiltKernel &next : built.next) choose_fills(next.kernel);
     return built;

@@ -121,9 +121,7 @@ void PartCombiner::store_parts(const Index &number, const Index &parts, std::vec
 /// Reads the parts back and folds them; the finished states replace the block's own.
 void PartCombiner::read_parts(const Index &number, DimId part, const char *name,
                               std::vector<Stmt> &body) {
-  Stmt loop;
-  loop.kind = StmtKind::For;
-  loop.loop = name;
+  Stmt loop = for_loop(name, {});
   for (const SplitFold &fold : folds_) read_fold(fold, number, part, loop.body);
   body.push_back(std::move(loop));
 }

@@ -139,8 +139,7 @@ Stmt ScanStarts::last_block(BuiltKernel &built, std::vector<Stmt> body) const {
 }
 
 void ScanStarts::store(BuiltKernel &built, BodyBuilder &builder,
-                       const std::vector<std::vector<ValueId>> &totals,
-                       const std::vector<Monoid> &monoids, std::vector<Stmt> &body) {
+                       const std::vector<std::vector<ValueId>> &totals, std::vector<Stmt> &body) {
   const Kernel &k = built.kernel;
   choose_prefix(k);
   std::vector<std::vector<BufferId>> parts, starts;
@@ -158,17 +157,15 @@ void ScanStarts::store(BuiltKernel &built, BodyBuilder &builder,
   }
   builder.leave_layout();
   builder.layout = kFinish;
-  Stmt loop;
-  loop.kind = StmtKind::For;
-  loop.loop = kPartLoop;
-  loop.reverse = reverse_;
+  Stmt loop = for_loop(kPartLoop, {});
+  loop.reverse = g_.attr<ScanAttr>(scans_[0]).reverse;
   Index part = Index::dim(mapping_.part);
   for (std::size_t n = 0; n < totals.size(); ++n) {
     Stmt scan;
     scan.kind = StmtKind::Scan;
-    scan.monoid = monoids[n];
+    scan.monoid = monoid_of_scan(g_.node(scans_[n]).op);
     scan.exclusive = true;
-    scan.reverse = reverse_;
+    scan.reverse = loop.reverse;
     scan.axes = {mapping_.part};
     for (std::size_t i = 0; i < states_[n].size(); ++i)
       scan.operands.push_back(load(builder, parts[n][i], states_[n][i], part, loop.body));

@@ -11,15 +11,15 @@ namespace fuse {
 /// What the blocks of a SplitScan leave to one another, in the two kernels of it.
 class ScanStarts {
  public:
-  /// `domain`: with_parts() of the mapping.
-  ScanStarts(const Domain &domain, const Mapping &mapping, bool reverse)
-      : domain_(domain), mapping_(mapping), reverse_(reverse) {}
+  /// `domain`: with_parts() of the mapping. The scans run in one direction.
+  ScanStarts(const GraphData &graph, const Domain &domain, const Mapping &mapping,
+             std::vector<NodeId> scans)
+      : g_(graph), domain_(domain), mapping_(mapping), scans_(std::move(scans)) {}
 
   /// The end of the first kernel: stores the totals of its blocks, by scan; the last block scans
   /// them and stores where each block starts.
   void store(BuiltKernel &built, BodyBuilder &builder,
-             const std::vector<std::vector<ValueId>> &totals, const std::vector<Monoid> &monoids,
-             std::vector<Stmt> &body);
+             const std::vector<std::vector<ValueId>> &totals, std::vector<Stmt> &body);
 
   /// The states that scan `n` of the second kernel starts from.
   std::vector<ValueId> load(BuiltKernel &built, BodyBuilder &builder, std::size_t n,
@@ -37,9 +37,10 @@ class ScanStarts {
   Stmt store(BufferId buffer, ValueId value, const Index &part) const;
   Stmt last_block(BuiltKernel &built, std::vector<Stmt> body) const;
 
+  const GraphData &g_;
   const Domain &domain_;
   const Mapping &mapping_;
-  bool reverse_;
+  std::vector<NodeId> scans_;
   std::string prefix_;                      // of buffers
   std::vector<std::vector<DType>> states_;  // by scan
 };

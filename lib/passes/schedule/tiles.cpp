@@ -19,13 +19,16 @@ constexpr std::int64_t kLeastSide = 32;
 constexpr std::int64_t kLeastExtent = 8;  // shorter dims leave whole sectors to each thread anyway
 constexpr std::int64_t kAccessBytes = 16;
 
-/// Whether the access runs along `across` and its neighbours along `inner` lie apart. Guards and
-/// gathered positions are computed in the layout of the body.
+/// Whether the index runs along `across` and neighbours along `inner` lie apart.
+bool runs_across(const Index &index, DimId inner, DimId across) {
+  return advances_by_one(index, across) && index.uses_dim(inner) && !advances_by_one(index, inner);
+}
+
+/// Likewise of an access. Guards and gathered positions are computed in the layout of the body.
 bool runs_across(const Kernel &kernel, const Stmt &s, DimId inner, DimId across) {
   if (s.kind != StmtKind::Load && s.kind != StmtKind::Store) return false;
   if (s.guard != kNone || s.index.uses(Atom::Kind::Value)) return false;
-  if (!advances_by_one(s.index, across) || !s.index.uses_dim(inner)) return false;
-  if (advances_by_one(s.index, inner)) return false;
+  if (!runs_across(s.index, inner, across)) return false;
   const std::vector<DimId> &dims =
       kernel.values[s.kind == StmtKind::Load ? s.results[0] : s.operands[0]].dims;
   return std::binary_search(dims.begin(), dims.end(), inner) &&
@@ -37,9 +40,10 @@ class Tiler : MappingQueries {
   explicit Tiler(const MappingProblem &problem) : MappingQueries(problem) {}
 
   std::optional<Mapping> map() {
-    DimId inner = contiguous_dim(p_.draft, p_.accesses, p_.options.sizes);
-    m_.square.inner = inner;
+    m_.square.inner = contiguous_dim(p_.draft, p_.accesses, p_.options.sizes);
     m_.square.across = choose_across();
+    turn_to_words();
+    const DimId inner = m_.square.inner;
     if (m_.square.across == kNone || !is_long(inner) || !is_long(m_.square.across))
       return std::nullopt;
     m_.form = Form::Tiled;
@@ -66,6 +70,18 @@ class Tiler : MappingQueries {
       if (count > most) best = d, most = count;
     }
     return best;
+  }
+
+  /// The body stands where random words have their neighbours: a call for each costs more than to
+  /// move what is loaded and stored.
+  void turn_to_words() {
+    auto run_across = [&](DimId inner, DimId across) {
+      return std::count_if(p_.words.begin(), p_.words.end(),
+                           [&](const Stmt *s) { return runs_across(s->index, inner, across); });
+    };
+    Square &t = m_.square;
+    if (t.across != kNone && run_across(t.inner, t.across) > run_across(t.across, t.inner))
+      std::swap(t.inner, t.across);
   }
 
   bool is_along_tile(const Access &a) const {

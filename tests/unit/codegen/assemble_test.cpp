@@ -3,6 +3,7 @@
 // and random graphs. Spills are printed, and bounded.
 #include "codegen/codegen.h"
 #include "ir/build.h"
+#include "ir/bulk.h"
 #include "ir/op.h"
 #include "passes/passes.h"
 #include "property/random_graph.h"

@@ -7,6 +7,8 @@
 #include "ir/op.h"
 #include "ir/scalar.h"
 
+#include <fuse/scans.h>
+
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -3,6 +3,8 @@
 #include "ir/graph_data.h"
 #include "passes/passes.h"
 
+#include <fuse/scans.h>
+
 #include <gtest/gtest.h>
 
 namespace fuse {

@@ -35,8 +35,11 @@ constexpr std::string_view kEverything =
     %t = const true : bool
     %j = index i*4097 + r % 8 : i64
     %j32 = index (r / 2)*3 - 1 : i32
+    %seed = const 5 : u64
+    %w4 = random.4 %seed[i*4096 + r] stream 9223372036854775807
     for k {
       %g = load %idx[i]
+      %w1 = random %seed[r + %g*3] stream 0
       %a = load.8.streaming %x[i*4097 + r] if %t
       %a1 = load.4.evict_last %w[r + %g*3]
       %a2 = load.no_allocate %lr[0]

@@ -33,6 +33,27 @@ TEST(Relax, DifferencesLeaveNoRoom) {
   EXPECT_EQ(relaxed(two, f32), "cast:bf16(add(tanh(x), 2))");
 }
 
+TEST(Relax, SigmoidsWhoseErrorsShrinkAreTanhs) {
+  auto twice = [](auto &, Value x, Value) { return cast(sigmoid(sigmoid(x)), bf16); };
+  EXPECT_EQ(relaxed(twice, f32),
+            "cast:bf16(fma(tanh(mul(fma(tanh(mul(x, 0.5)), 0.5, 0.5), 0.5)), 0.5, 0.5))");
+  auto shifted = [](auto &, Value x, Value) { return cast(sigmoid(x) + 3, bf16); };
+  EXPECT_EQ(relaxed(shifted, f32), "cast:bf16(add(fma(tanh(mul(x, 0.5)), 0.5, 0.5), 3))");
+}
+
+TEST(Relax, TailsOfASigmoidStay) {
+  auto once = [](auto &, Value x, Value) { return cast(sigmoid(x), bf16); };
+  EXPECT_EQ(relaxed(once, f32), "cast:bf16(sigmoid(x))");
+  auto gate = [](auto &, Value x, Value y) { return cast(y * sigmoid(x), bf16); };
+  EXPECT_EQ(relaxed(gate, f32), "cast:bf16(mul(y, sigmoid(x)))");
+  auto fine = [](auto &, Value x, Value) { return cast(sigmoid(sigmoid(x)), f16); };
+  EXPECT_EQ(relaxed(fine, f32), "cast:f16(sigmoid(sigmoid(x)))");
+  auto steep = [](auto &, Value x, Value) { return cast(sigmoid(1000 * sigmoid(x)), bf16); };
+  EXPECT_EQ(relaxed(steep, f32), "cast:bf16(sigmoid(mul(1000, sigmoid(x))))");
+  auto wide = [](auto &, Value x, Value) { return sigmoid(sigmoid(x)); };
+  EXPECT_EQ(relaxed(wide, f32), "sigmoid(sigmoid(x))");
+}
+
 TEST(Approximable, FunctionsWhoseReaderRounds) {
   Graph g = graph_of([](auto &, Value x, Value y) { return cast(exp(x) / y, bf16); }, f32);
   std::vector<bool> may = approximable(g.data());

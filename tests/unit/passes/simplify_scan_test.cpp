@@ -1,5 +1,7 @@
 #include "expression.h"
 
+#include <fuse/scans.h>
+
 #include <gtest/gtest.h>
 
 namespace fuse {

@@ -1,4 +1,4 @@
-// Invariants 21, 25 and 26: scanned axes; what partitioned loops and pipes may hold.
+// Invariants 21, 24 and 27 of what folds or scans an axis.
 #include "ir/kernel_verify.h"
 #include "ir/scan_threads.h"
 
@@ -40,6 +40,20 @@ void verify_scan_direction(const Kernel &kernel, const Layout &layout, const Stm
 
 }  // namespace
 
+void verify_reduce(const Kernel &kernel, const Layout &layout, const Stmt &stmt, bool at_once,
+                   bool in_last_block, const std::string &place) {
+  if (stmt.terms) {
+    require(stmt.monoid == Monoid::Online, kernel, place, "{} has no terms",
+            fuse::to_string(stmt.monoid));
+    require(at_once, kernel, place, "terms are known only after the loop");
+  }
+  if (!in_last_block) return;
+  for (std::uint32_t a : axes_of(layout, stmt.axes))
+    for (const Digit &d : layout.axes[a].digits)
+      require(d.kind != DigitKind::Cta || d.extent.is_constant(1), kernel, place,
+              "a reduction over a cluster in last_block waits for blocks that do not come");
+}
+
 void verify_scan(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
                  const std::vector<std::string> &loops, const std::vector<bool> &is_reverse,
                  const std::string &place) {
@@ -51,30 +65,6 @@ void verify_scan(const Kernel &kernel, const Layout &layout, const Stmt &stmt,
           "a scanned axis has digits grid . loop . reg . thread . reg . vec");
   verify_scan_direction(kernel, layout, stmt, loops, is_reverse, place);
   verify_scan_start(kernel, stmt, place);
-}
-
-void verify_bulk_load(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
-                      const std::string &place) {
-  const Layout &layout = kernel.layouts[in];
-  const Buffer &b = kernel.buffers[stmt.buffer];
-  require(stmt.kind == StmtKind::Load && stmt.guard == kNone && !b.coherent, kernel, place,
-          "only loads without a guard, of what nobody writes, come in bulk");
-  require(stmt.index.values().empty(), kernel, place, "the place of a bulk load uses a value");
-  if (is_uniform_in_block(map, in, stmt.index)) return;
-  DimId along = bulk_dim(layout, stmt);
-  require(along != kNone, kernel, place,
-          "a bulk load needs a dim within the block along which {} advances by 1",
-          to_string(kernel, stmt.index));
-  std::optional<std::int64_t> extent = kernel.dims[along].extent.constant();
-  require(extent && is_exact(kernel, layout.axes[axis_of(layout, along)]), kernel, place,
-          "digits and extent of {} differ: a bulk load has no edges", kernel.dims[along].name);
-  auto size = static_cast<std::int64_t>(size_of(b.dtype));
-  Index row = stmt.index - Index::dim(along);
-  bool whole =
-      b.alignment % 16 == 0 && *extent * size % 16 == 0 && known_divisor(row) * size % 16 == 0;
-  require(whole, kernel, place, "rows of a bulk load are not whole units of 16 bytes");
-  require(is_uniform_in_block(map, in, row), kernel, place,
-          "the row of a bulk load differs between threads");
 }
 
 }  // namespace fuse

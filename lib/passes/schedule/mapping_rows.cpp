@@ -1,0 +1,249 @@
+// Rows of contiguous elements: in the registers of a block or a cluster, in a loop, or in parts.
+#include "passes/schedule/choose_pipe.h"
+#include "passes/schedule/mapping_builder.h"
+
+namespace fuse {
+
+namespace {
+
+constexpr int kRowThreads = 128;                 // of a block with several rows
+constexpr std::int64_t kSplitRow = 4097;         // of few rows, each worth several blocks
+constexpr std::int64_t kStreamedRow = 16385;     // that nothing is kept of
+constexpr std::int64_t kLongRow = 65537;         // worth all threads of a block
+constexpr std::int64_t kBlockThreads = 256;      // that hold a row alone before others help
+constexpr std::int64_t kPipedStage = 36 << 10;   // of a row, in each of two blocks of an SM
+constexpr std::int64_t kPipedStages = 3;         // one worked on, two under way
+constexpr std::int64_t kMinPipedRows = 4;        // of a cluster, for which it stays
+constexpr std::int64_t kWarpRowBytes = 4 << 10;  // that a warp passes over, not a block
+constexpr std::int64_t kMinWarpRows = 64;        // for each SM, which then has them under way
+constexpr std::int64_t kWarpLoadBytes = 64;      // of a thread in an iteration
+constexpr int kLoopElements = 16;                // of a thread in an iteration
+
+class Rows : MappingBuilder {
+ public:
+  explicit Rows(const MappingProblem &problem) : MappingBuilder(problem) {}
+
+  Mapping map() {
+    choose_form();
+    return finished();
+  }
+
+ private:
+  void choose_form() {
+    if (folded_.size() > 1) vec_ = std::min(vec_, dividing_vector());
+    Index row = extent(folded_);
+    bool aligned = folded_.size() > 1 || !needs_frame();
+    if (!aligned && !is_long_row(row)) vec_ = 1;
+    bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
+    std::int64_t rows = expected(extent(kept_));
+    if (!keeps && rows < 2 * p_.target.num_sms && p_.sizes.is_at_least(row, kSplitRow))
+      return map_split_rows(row);
+    if (!keeps && p_.sizes.is_at_least(row, kStreamedRow)) return map_streaming_rows(row, aligned);
+    if (!keeps && is_worth_a_warp(row, rows)) return map_warp_rows(row, aligned);
+    std::int64_t n = row_length(row, aligned ? 0 : vec_ - 1);
+    while (vec_ > 1 && vec_ > n) vec_ /= 2;
+    if (n <= max_row_threads(p_.target) * max_elements()) return map_resident_rows(row, aligned);
+    // Symbolic rows of this length are in no tier.
+    if (aligned && row.constant() && map_piped_rows(n)) return;
+    map_streaming_rows(row, aligned);
+  }
+
+  /// Blocks that share a row: one where a block of a few hundred threads holds it.
+  std::int64_t blocks_of_row(std::int64_t span) const {
+    if (span <= kBlockThreads * max_elements()) return 1;
+    std::int64_t blocks = pow2_at_least(ceil_div(span, cluster_threads(span) * max_elements()));
+    return blocks <= max_row_cluster(p_.target) ? blocks : 1;
+  }
+
+  /// Small blocks where as many as a cluster takes hold the row: more of them fill an SM. Threads
+  /// that hold packed elements take few registers: larger blocks do, of which fewer meet.
+  std::int64_t cluster_threads(std::int64_t span) const {
+    std::int64_t held = max_row_cluster(p_.target) * kClusterThreads * max_elements();
+    bool is_packed = p_.reductions.held_bytes % 4 != 0;
+    return span <= held && !is_packed ? kClusterThreads : 2 * kClusterThreads;
+  }
+
+  /// Half as many where each takes two registers.
+  int max_elements() const {
+    int most = p_.reductions.held_bytes > 4 ? kMaxElementsPerThread / 2 : kMaxElementsPerThread;
+    return static_cast<int>(std::min<std::int64_t>(most, max_slots()));
+  }
+
+  int elements_per_thread(std::int64_t n, bool has_head) const {
+    std::int64_t medium = p_.reductions.exchanges > 1 || has_head ? 32 : 16;
+    std::int64_t elements = n <= 1024 ? 16 : n <= 4096 ? medium : max_elements();
+    return static_cast<int>(std::min<std::int64_t>(elements, max_elements()));
+  }
+
+  /// A few elements more in each thread rather than twice the threads.
+  std::int64_t row_threads(std::int64_t span, std::int64_t wanted) const {
+    std::int64_t most = std::max(wanted, std::min<std::int64_t>(wanted * 5 / 4, max_elements()));
+    return std::min<std::int64_t>(pow2_at_least(ceil_div(span, most)),
+                                  p_.target.max_threads_per_block);
+  }
+
+  void map_resident_rows(const Index &row, bool aligned) {
+    m_.form = Form::Resident;
+    int head = aligned ? 0 : vec_ - 1;  // where vectors start early
+    std::int64_t n = row_length(row, head), span = n + head;
+    std::int64_t blocks = blocks_of_row(span);
+    std::int64_t wanted = std::max<std::int64_t>(elements_per_thread(n, head > 0), vec_);
+    std::int64_t lanes = blocks > 1 ? cluster_threads(span) : row_threads(span, wanted);
+    std::int64_t regs = ceil_div(span, blocks * lanes * vec_);
+    m_.cluster = static_cast<int>(blocks);
+    std::int64_t rows = std::max<std::int64_t>(1, kRowThreads / lanes);
+    m_.threads = static_cast<int>(lanes * rows);
+    Axis columns = axis(with_inner_last(folded_),
+                        {digit(DigitKind::Reg, regs), digit(DigitKind::Cta, blocks),
+                         digit(DigitKind::Thread, lanes), digit(DigitKind::Vec, vec_)});
+    if (!aligned) align(columns);
+    m_.layout.axes = {rows_axis(rows, lanes), columns};
+    add_row_limit(row + head, blocks * lanes * regs * vec_);
+  }
+
+  /// A cluster passes over rows that are too long for its registers otherwise: later ones are under
+  /// way while it meets. Rows that fit are better off without (82 against 62 % of copy).
+  bool map_piped_rows(std::int64_t n) {
+    if (p_.target.sm < kBulkCopies) return false;
+    std::int64_t bytes = streamed_bytes(), blocks = 2;
+    auto stage = [&] { return ceil_div(n, blocks) * bytes; };
+    while (stage() > kPipedStage && blocks < max_row_cluster(p_.target)) blocks *= 2;
+    std::int64_t per_sm = stage() <= kPipedStage ? 2 : 1;
+    if (bytes == 0 || kPipedStages * stage() * per_sm > p_.target.shared_per_sm) return false;
+    std::int64_t lanes = p_.target.max_threads_per_block / per_sm;
+    std::int64_t clusters = std::max<std::int64_t>(1, usable_sms(blocks) / blocks * per_sm);
+    if (expected(extent(kept_)) < kMinPipedRows * clusters) return false;
+    std::int64_t regs = ceil_div(n, blocks * lanes * vec_);
+    if (regs * vec_ > max_elements()) return false;
+    m_.form = Form::Resident;
+    m_.cluster = static_cast<int>(blocks);
+    m_.threads = static_cast<int>(lanes);
+    m_.layout.axes = {
+        axis(kept_, {digit(DigitKind::Loop, ceildiv(extent(kept_), clusters), 1, kRowLoop),
+                     digit(DigitKind::Grid, clusters)}),
+        axis(with_inner_last(folded_), piped_digits(regs, blocks, lanes))};
+    return true;
+  }
+
+  /// The threads apart where they pass over the inner dim: bulk copies move what lies side by side.
+  std::vector<Digit> piped_digits(std::int64_t regs, std::int64_t blocks, std::int64_t lanes) {
+    std::vector<Digit> digits = {digit(DigitKind::Reg, regs), digit(DigitKind::Cta, blocks)};
+    std::int64_t inner = p_.domain.dims[inner_].extent.constant().value_or(0), rows = 1;
+    if (folded_.size() > 1 && inner > 0 && inner % vec_ == 0 && lanes * vec_ % inner == 0)
+      rows = lanes * vec_ / inner;
+    digits.push_back(digit(DigitKind::Thread, rows, lanes / rows));
+    digits.push_back(digit(DigitKind::Thread, lanes / rows));
+    digits.push_back(digit(DigitKind::Vec, vec_));
+    return digits;
+  }
+
+  std::int64_t usable_sms(std::int64_t blocks) const {
+    return static_cast<std::int64_t>(p_.target.usable_sms(static_cast<int>(blocks)));
+  }
+
+  void add_row_limit(const Index &span, std::int64_t capacity) {
+    if (!span.constant())
+      m_.limits.push_back(
+          {Limit::Kind::Capacity, span, capacity, "a row in the registers of a block"});
+  }
+
+  /// The kept dims: `rows` rows a block, at this stride of the thread index.
+  Axis rows_axis(std::int64_t rows, std::int64_t stride) const {
+    return axis(kept_, {digit(DigitKind::Grid, ceildiv(extent(kept_), rows)),
+                        digit(DigitKind::Thread, rows, stride)});
+  }
+
+  /// Slots of a loop's iteration along rows and along columns; few where the body is long.
+  std::int64_t unroll_rows() const {
+    return std::clamp<std::int64_t>(kLoopElements / vec_, 1, max_vectors());
+  }
+
+  void map_streaming_rows(const Index &row, bool aligned) {
+    m_.form = Form::Streaming;
+    std::int64_t threads = p_.sizes.is_at_least(row, kLongRow) ? 1024 : 256;
+    m_.threads = static_cast<int>(threads);
+    std::int64_t step = threads * vec_ * unroll_rows();
+    Index span = aligned ? row : row + vec_ - 1;
+    Axis columns = axis(with_inner_last(folded_),
+                        {digit(DigitKind::Loop, ceildiv(span, step), 1, kRowLoop),
+                         digit(DigitKind::Reg, unroll_rows()), digit(DigitKind::Thread, threads),
+                         digit(DigitKind::Vec, vec_)});
+    if (!aligned) align(columns);
+    m_.layout.axes = {rows_axis(1, 1), columns};
+  }
+
+  /// Rows of which nothing is kept, too short to keep a block's threads busy on their way from
+  /// memory: a warp passes over one, and no warp waits for another.
+  bool is_worth_a_warp(const Index &row, std::int64_t rows) const {
+    return expected(row) * streamed_bytes() <= kWarpRowBytes && is_long_row(row) &&
+           rows >= kMinWarpRows * p_.target.num_sms;
+  }
+
+  /// Of one position of a row, in tensors that no other row reads.
+  std::int64_t streamed_bytes() const {
+    std::int64_t bytes = 0;
+    for (const Access &a : p_.accesses)
+      if (a.stmt->kind == StmtKind::Load && a.dims.size() == p_.domain.dims.size())
+        bytes += static_cast<std::int64_t>(size_of(a.dtype));
+    return bytes;
+  }
+
+  /// What all rows read, a vector for one, is loaded once for two.
+  std::int64_t rows_of_thread() const {
+    bool shares = std::any_of(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
+      return a.stmt->kind == StmtKind::Load && is_contiguous(a) &&
+             a.dims.size() < p_.domain.dims.size();
+    });
+    return shares ? 2 : 1;
+  }
+
+  void map_warp_rows(const Index &row, bool aligned) {
+    m_.form = Form::Streaming;
+    m_.threads = kRowThreads;
+    std::int64_t warps = kRowThreads / kWarp, rows = rows_of_thread();
+    std::int64_t bytes = std::max<std::int64_t>(1, streamed_bytes() * vec_ * rows);
+    std::int64_t unrolled = std::clamp<std::int64_t>(kWarpLoadBytes / bytes, 1, max_vectors());
+    Index span = aligned ? row : row + vec_ - 1;
+    Axis columns =
+        axis(with_inner_last(folded_),
+             {digit(DigitKind::Loop, ceildiv(span, kWarp * vec_ * unrolled), 1, kRowLoop),
+              digit(DigitKind::Reg, unrolled), digit(DigitKind::Thread, kWarp),
+              digit(DigitKind::Vec, vec_)});
+    if (!aligned) align(columns);
+    Axis kept = axis(kept_, {digit(DigitKind::Grid, ceildiv(extent(kept_), warps * rows)),
+                             digit(DigitKind::Thread, warps, kWarp), digit(DigitKind::Reg, rows)});
+    m_.layout.axes = {kept, columns};
+  }
+
+  /// Vectors of a thread in an iteration; fewer where SMs would have no block.
+  std::int64_t unroll_split_rows(std::int64_t rows, std::int64_t n, std::int64_t step) const {
+    std::int64_t vectors = unroll_rows();
+    while (vectors > 1 && rows * ceil_div(n, step * vectors) < p_.target.num_sms) vectors /= 2;
+    return vectors;
+  }
+
+  void map_split_rows(const Index &row) {
+    bool aligned = !needs_frame();
+    Index span = aligned ? row : row + vec_ - 1;
+    std::int64_t rows = expected_at_least_1(extent(kept_)), threads = kFlatThreads;
+    std::int64_t unrolled = unroll_split_rows(rows, expected_at_least_1(row), threads * vec_);
+    std::int64_t step = threads * vec_ * unrolled;
+    std::int64_t useful = ceil_div(expected_at_least_1(row), step);
+    std::int64_t parts = std::clamp<std::int64_t>(p_.target.num_sms * 8 / rows, 1, useful);
+    Index count = ceildiv(span, parts * step);
+    Index grid_rows = extent(kept_);
+    Axis columns = axis(with_inner_last(folded_),
+                        {digit(DigitKind::Grid, parts), digit(DigitKind::Loop, count, 1, kRowLoop),
+                         digit(DigitKind::Reg, unrolled), digit(DigitKind::Thread, threads),
+                         digit(DigitKind::Vec, vec_)});
+    if (!aligned) align(columns);
+    m_.layout.axes = {axis(kept_, {digit(DigitKind::Grid, grid_rows, parts)}), columns};
+    finish_split(threads, parts, grid_rows, m_.layout.axes[0], threads, 1);
+  }
+};
+
+}  // namespace
+
+Mapping map_rows(const MappingProblem &problem) { return Rows(problem).map(); }
+
+}  // namespace fuse
