@@ -16,7 +16,7 @@ constexpr std::int64_t kPipedStages = 3;         // one worked on, two under way
 constexpr std::int64_t kMinPipedRows = 4;        // of a cluster, for which it stays
 constexpr std::int64_t kWarpRowBytes = 4 << 10;  // that a warp passes over, not a block
 constexpr std::int64_t kMinWarpRows = 64;        // for each SM, which then has them under way
-constexpr std::int64_t kWarpLoadBytes = 64;      // of a thread in an iteration
+constexpr std::int64_t kBytesUnderWay = 64;      // of a thread in an iteration
 constexpr int kLoopElements = 16;                // of a thread in an iteration
 
 class Rows : MappingBuilder {
@@ -188,6 +188,12 @@ class Rows : MappingBuilder {
     return bytes;
   }
 
+  /// Independent loads of a thread in an iteration, of each of its rows.
+  std::int64_t vectors_under_way(std::int64_t rows) const {
+    std::int64_t bytes = std::max<std::int64_t>(1, streamed_bytes() * vec_ * rows);
+    return std::clamp<std::int64_t>(kBytesUnderWay / bytes, 1, max_vectors());
+  }
+
   /// What all rows read, a vector for one, is loaded once for two.
   std::int64_t rows_of_thread() const {
     bool shares = std::any_of(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
@@ -201,8 +207,7 @@ class Rows : MappingBuilder {
     m_.form = Form::Streaming;
     m_.threads = kRowThreads;
     std::int64_t warps = kRowThreads / kWarp, rows = rows_of_thread();
-    std::int64_t bytes = std::max<std::int64_t>(1, streamed_bytes() * vec_ * rows);
-    std::int64_t unrolled = std::clamp<std::int64_t>(kWarpLoadBytes / bytes, 1, max_vectors());
+    std::int64_t unrolled = vectors_under_way(rows);
     Index span = aligned ? row : row + vec_ - 1;
     Axis columns =
         axis(with_inner_last(folded_),
@@ -217,7 +222,7 @@ class Rows : MappingBuilder {
 
   /// Vectors of a thread in an iteration; fewer where SMs would have no block.
   std::int64_t unroll_split_rows(std::int64_t rows, std::int64_t n, std::int64_t step) const {
-    std::int64_t vectors = unroll_rows();
+    std::int64_t vectors = vectors_under_way(1);
     while (vectors > 1 && rows * ceil_div(n, step * vectors) < p_.target.num_sms) vectors /= 2;
     return vectors;
   }
