@@ -33,7 +33,9 @@ struct CompileOptions {
 
   /// Round every 16-bit value to its dtype, also between operations of one kernel.
   bool strict = false;
-  /// The bits of a row do not depend on how many rows there are.
+  /// The bits of a row do not depend on how many rows there are, nor on which of them it is: rows
+  /// are numbered by the axes outside those that a reduction folds (docs/numerics.md). Decisions
+  /// then do not see these extents; explain() shows what that costs.
   bool batch_invariant = false;
   /// Never compile after compile() returns, but for prepare(): one variant with element accesses
   /// serves all sizes, strides and alignments, and another those of the class of expected_sizes, if

@@ -30,7 +30,7 @@ class Chooser : MappingQueries {
   explicit Chooser(const MappingProblem &problem) : MappingQueries(problem) {}
 
   Mapping choose() {
-    inner_ = contiguous_dim(p_.draft, p_.accesses, p_.options.sizes);
+    inner_ = contiguous_dim(p_.draft, p_.accesses, p_.usual_sizes);
     folded_ = p_.domain.with_role(DimRole::Row);
     kept_ = p_.domain.with_role(DimRole::Kept);
     vec_ = widest_useful_vector();
@@ -116,19 +116,25 @@ class Chooser : MappingQueries {
   // --- Folded dims innermost ---------------------------------------------------------------------
 
   void map_rows() {
-    if (folded_.size() > 1) vec_ = std::min(vec_, dividing_vector());
+    if (folded_.size() > 1 || rows_alike()) vec_ = std::min(vec_, dividing_vector());
     Index row = extent(folded_);
     bool aligned = folded_.size() > 1 || !needs_frame();
-    if (!aligned && !is_long_row(row)) vec_ = 1;
+    if (!aligned && (rows_alike() || !is_long_row(row))) vec_ = 1;
+    aligned |= rows_alike();
     bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
-    std::int64_t rows = expected(extent(kept_));
-    if (!keeps && rows < 2 * p_.target.num_sms && p_.sizes.is_at_least(row, kSplitRow))
-      return map_split_rows(row);
+    if (!keeps && has_split_rows(row)) return map_split_rows(row, aligned);
     if (!keeps && p_.sizes.is_at_least(row, kStreamedRow)) return map_streaming_rows(row, aligned);
     std::int64_t n = row_length(row, aligned ? 0 : vec_ - 1);
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
     if (n > max_row_threads(p_.target) * max_elements()) return map_streaming_rows(row, aligned);
     map_resident_rows(row, aligned);
+  }
+
+  /// Whether a row is worth several blocks: a long one, or one of few.
+  bool has_split_rows(const Index &row) const {
+    if (rows_alike()) return p_.sizes.is_at_least(row, kInvariantSplitRow);
+    bool few = expected(extent(kept_)) < 2 * p_.target.num_sms;
+    return few && p_.sizes.is_at_least(row, kSplitRow);
   }
 
   /// Blocks that share a row: one where a block of a few hundred threads holds it.
@@ -219,14 +225,24 @@ class Chooser : MappingQueries {
     return vectors;
   }
 
-  void map_split_rows(const Index &row) {
-    bool aligned = !needs_frame();
+  /// Elements that a block passes over at a time, and the parts of a row.
+  struct RowParts {
+    std::int64_t unrolled, parts;
+  };
+
+  RowParts parts_of_few_rows(const Index &row) const {
+    std::int64_t rows = expected_at_least_1(extent(kept_)), n = expected_at_least_1(row);
+    std::int64_t unrolled = unroll_split_rows(rows, n, kFlatThreads * vec_);
+    std::int64_t useful = ceil_div(n, kFlatThreads * vec_ * unrolled);
+    return {unrolled, std::clamp<std::int64_t>(p_.target.num_sms * 8 / rows, 1, useful)};
+  }
+
+  void map_split_rows(const Index &row, bool aligned) {
     Index span = aligned ? row : row + vec_ - 1;
-    std::int64_t rows = expected_at_least_1(extent(kept_)), threads = kFlatThreads;
-    std::int64_t unrolled = unroll_split_rows(rows, expected_at_least_1(row), threads * vec_);
-    std::int64_t step = threads * vec_ * unrolled;
-    std::int64_t useful = ceil_div(expected_at_least_1(row), step);
-    std::int64_t parts = std::clamp<std::int64_t>(p_.target.num_sms * 8 / rows, 1, useful);
+    auto [unrolled, parts] =
+        rows_alike() ? RowParts{unroll_rows(), invariant_parts(row_length(row), p_.target)}
+                     : parts_of_few_rows(row);
+    std::int64_t threads = kFlatThreads, step = threads * vec_ * unrolled;
     Index count = ceildiv(span, parts * step);
     Index grid_rows = extent(kept_);
     Axis columns = axis(with_inner_last(folded_),
@@ -240,23 +256,25 @@ class Chooser : MappingQueries {
 
   // --- Folded dims outside a kept innermost one
 
+  /// Whether a dim numbers rows: vectors along it depend on how many there are.
+  bool numbers_rows(DimId d) const {
+    return any_atom(p_.domain.dims[d].extent,
+                    [&](const Atom &a) { return p_.row_symbols.contains(a.symbol); });
+  }
+
   void map_columns() {
     vec_ = std::min(vec_, dividing_vector());
-    if (!starts_are_aligned()) vec_ = 1;
+    if (!starts_are_aligned() || numbers_rows(inner_)) vec_ = 1;
     Index columns = p_.domain.dims[inner_].extent;
     bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
     std::int64_t n = keeps ? row_length(extent(folded_)) : expected_at_least_1(extent(folded_));
-    std::int64_t lanes =
-        std::min<std::int64_t>(32, pow2_at_least(ceil_div(expected_at_least_1(columns), vec_)));
+    std::int64_t lanes = std::min<std::int64_t>(32, pow2_at_least(ceil_div(usual(columns), vec_)));
     std::int64_t down = kFlatThreads / lanes;
     if (keeps && map_resident_columns(n, lanes, down)) return;
     fit_exchange(lanes * down, 2);  // the last block of a split combines its parts too
-    std::int64_t tiles = ceil_div(expected(columns), lanes * vec_) * expected_outer();
     std::int64_t step = down * unroll();
     std::int64_t parts =
-        keeps ? 1
-              : std::clamp<std::int64_t>(4 * p_.target.num_sms / std::max<std::int64_t>(tiles, 1),
-                                         1, ceil_div(n, step));
+        keeps ? 1 : parts_of_columns(n, ceil_div(usual(columns), lanes * vec_), step);
     m_.form = keeps || parts == 1 ? Form::Streaming : Form::Split;
     m_.threads = static_cast<int>(lanes * down);
     Index count = ceildiv(extent(folded_), parts * step);
@@ -270,6 +288,15 @@ class Chooser : MappingQueries {
     Index grid_tiles = ceildiv(columns, lanes * vec_) * extent(outer());
     finish_split(m_.threads, parts, grid_tiles, kept[0], down, lanes);
     m_.finish.axes.insert(m_.finish.axes.begin(), kept.begin() + 1, kept.end());
+  }
+
+  /// Parts of columns of n elements, each a few steps long where outer dims do not count.
+  std::int64_t parts_of_columns(std::int64_t n, std::int64_t tiles, std::int64_t step) const {
+    constexpr std::int64_t kSteps = 8;
+    if (!rows_alike()) tiles *= expected_outer();
+    std::int64_t most = ceil_div(n, rows_alike() ? kSteps * step : step);
+    return std::clamp<std::int64_t>(4 * p_.target.num_sms / std::max<std::int64_t>(tiles, 1), 1,
+                                    most);
   }
 
   std::vector<DimId> outer() const {
