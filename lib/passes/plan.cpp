@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace fuse {
@@ -280,19 +281,34 @@ double seconds_of(const Plan &plan) {
   return seconds;
 }
 
+/// The plan without batch_invariant, which may refuse overrides: it sees other sizes.
+std::optional<Plan> plan_freely(const Graph &graph, const Target &target, LowerOptions options) {
+  options.batch_invariant = false;
+  try {
+    return plan_alone(graph, target, options);
+  } catch (const Error &error) {
+    if (error.code() != ErrorCode::InvalidArgument) throw;
+    return {};
+  }
+}
+
 /// What it costs that rows are alike, for the sizes at hand.
-Decision price_of_invariance(const Plan &plan, const Plan &other, const Bindings &seen) {
-  std::string why = "a row's bits do not depend on how many rows there are";
+Decision price_of_invariance(const Plan &plan, const std::optional<Plan> &other,
+                             const Bindings &seen) {
+  Decision d{"batch_invariant", "rows alike", "a row's bits do not depend on how many there are", 0,
+             ""};
   bool differs = false;
-  for (const auto &[name, size] : seen)
-    if (plan.sizes.at(name) != size) {
-      append(why, "{} {} = {}", differs ? "," : "; decisions are those for", name, size);
-      differs = true;
-    }
-  append(why, "; without it {} kernels would take {:.1f} us", other.kernels.size(),
-         kMicro * seconds_of(other));
-  return {"batch_invariant", "rows alike", std::move(why), seconds_of(other) - seconds_of(plan),
-          "any mapping"};
+  for (const auto &[name, size] : seen) {
+    if (plan.sizes.at(name) == size) continue;
+    append(d.why, "{} {} = {}", differs ? "," : "; decisions are those for", name, size);
+    differs = true;
+  }
+  if (!other) return d;
+  append(d.why, "; without it {} kernels would take {:.1f} us", other->kernels.size(),
+         kMicro * seconds_of(*other));
+  d.rejected = "any mapping";
+  d.gain_seconds = seconds_of(*other) - seconds_of(plan);
+  return d;
 }
 
 }  // namespace
@@ -300,11 +316,9 @@ Decision price_of_invariance(const Plan &plan, const Plan &other, const Bindings
 Plan plan(const Graph &graph, const Target &target, const LowerOptions &options) {
   Plan plan = plan_alone(graph, target, options);
   if (!options.batch_invariant) return plan;
-  LowerOptions other = options;
-  other.batch_invariant = false;
   const GraphData &g = graph.data();
   Bindings seen = expected_sizes(g.symbols, sizes_without_rows(g, options.sizes));
-  plan.decisions.push_back(price_of_invariance(plan, plan_alone(graph, target, other), seen));
+  plan.decisions.push_back(price_of_invariance(plan, plan_freely(graph, target, options), seen));
   return plan;
 }
 
