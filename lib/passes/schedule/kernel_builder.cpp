@@ -7,12 +7,14 @@
 
 #include "ir/format.h"
 #include "ir/op.h"
+#include "passes/row_symbols.h"
 #include "passes/schedule/empty_axes.h"
 #include "passes/schedule/kernel_reductions.h"
 #include "passes/schedule/liveness.h"
 #include "passes/schedule/mapping.h"
 #include "passes/schedule/split_parts.h"
 #include "passes/schedule/tiles.h"
+#include "passes/size_class.h"
 
 #include <algorithm>
 
@@ -32,7 +34,12 @@ class Assembler {
         options_(options),
         approximable_(approximable),
         common_threads_(common_threads),
-        sizes_(graph.symbols, options) {}
+        sizes_(graph.symbols, options),
+        usual_sizes_(options.sizes) {
+    if (!options.batch_invariant) return;
+    row_symbols_ = row_symbols(graph);
+    usual_sizes_ = expected_sizes(graph.symbols, sizes_without_rows(graph, options.sizes));
+  }
 
   BuiltKernel run() {
     domain_ = planned_.domain;
@@ -54,8 +61,8 @@ class Assembler {
       if (s.kind == StmtKind::Random) words.push_back(&s);
     }
     mapping_ = choose_mapping({built_.kernel, domain_, accesses, words, reductions_.use, target_,
-                               options_, sizes_, alignments_, statements,
-                               most_live(built_.kernel, body), common_threads_});
+                               options_, sizes_, alignments_, usual_sizes_, row_symbols_,
+                               statements, most_live(built_.kernel, body), common_threads_});
     assemble(body);
     return std::move(built_);
   }
@@ -69,6 +76,8 @@ class Assembler {
   const std::vector<bool> &approximable_;
   int common_threads_;
   SizeAssumptions sizes_;
+  Bindings usual_sizes_;
+  std::set<std::string> row_symbols_;
   BufferAlignments alignments_;
   Domain domain_;
   KernelTensors tensors_;
