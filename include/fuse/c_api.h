@@ -51,7 +51,16 @@ typedef struct fuse_compile_options {
   int strict;
   int batch_invariant;
   int no_recompile;
+  const char *targets; /* further machines for fuse_serialize: "h100,h200"; NULL: none */
 } fuse_compile_options;
+
+/* Zero-initialise; zeros are the defaults. */
+typedef struct fuse_deserialize_options {
+  fuse_executor executor;
+  int device;
+  const char *target; /* of the file's, by name; NULL: the device's */
+  int no_recompile;   /* refuse what the file has no code for */
+} fuse_deserialize_options;
 
 /* An argument of a launch. A scalar has rank -1, and `data` points to a value of its dtype. */
 typedef struct fuse_tensor {
@@ -95,6 +104,24 @@ FUSE_C_API fuse_status fuse_launcher_call(const fuse_launcher *launcher, struct 
                                           const void *const *arguments, size_t count,
                                           const fuse_workspace *workspace);
 FUSE_C_API void fuse_launcher_free(fuse_launcher *launcher);
+
+/* Compiles all that launches of these sizes need, on so many threads (0: as many as the machine
+ * runs). `dims` has num_dims values for each of num_sizes, one size after another. */
+FUSE_C_API fuse_status fuse_prepare(const fuse_executable *executable, const int64_t *dims,
+                                    size_t num_dims, size_t num_sizes, unsigned threads);
+
+/* The executable as bytes, with the code of every variant that is compiled. They live until the
+ * next call of this function for the same executable, or until that is freed; do not call it from
+ * two threads at once. */
+FUSE_C_API fuse_status fuse_serialize(fuse_executable *executable, const void **bytes,
+                                      size_t *size);
+
+/* The executable that the bytes were made of; no compiler runs. `options` may be NULL. Bytes are
+ * trusted as a program is. FUSE_PARSE: they are torn or no such bytes; FUSE_UNSUPPORTED: they are
+ * of another version, or have no code for this machine. */
+FUSE_C_API fuse_status fuse_deserialize(const void *bytes, size_t size,
+                                        const fuse_deserialize_options *options,
+                                        fuse_executable **executable);
 
 /* An argument: inputs first, then outputs. The name lives as long as the executable. */
 typedef struct fuse_argument {

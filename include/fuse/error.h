@@ -19,7 +19,7 @@ enum class ErrorCode {
   InvalidArgument,  ///< a value that the call cannot take
   Shape,            ///< shapes or axes that do not fit
   DType,            ///< an element type that the operation does not take
-  Parse,            ///< text that is not a program
+  Parse,            ///< text or bytes that are not a program
   Unsupported,      ///< legal, but not implemented for this target
   NoDevice,         ///< no driver or no GPU
   OutOfMemory,      ///< device or workspace memory exhausted

@@ -127,6 +127,13 @@ struct BindOptions {
   int device = 0;
 };
 
+struct PrepareOptions {
+  /// Threads that compile at once; 0: as many as the machine runs.
+  unsigned threads = 0;
+  /// How the arguments of the launches will lie, and the context that code is loaded in.
+  BindOptions arguments;
+};
+
 /// An argument of an Executable.
 struct ArgumentInfo {
   std::string name;
@@ -205,6 +212,29 @@ class FUSE_API Executable {
   /// Does all that depends on sizes: `Launcher at512 = exe.bind({512})`. Compiles and loads what
   /// the sizes need. Errors as launch().
   Launcher bind(const Dims &dims, const BindOptions &options = {}) const;
+
+  /// Compiles all that launches of these sizes need, in parallel, and loads it: they will compile
+  /// nothing. With no_recompile, too. Each variant is compiled once, for the first of the sizes
+  /// that it serves; of further targets likewise. Returns what was compiled, in the order of the
+  /// sizes.
+  ///
+  ///     exe.prepare({{{"B", 1}}, {{"B", 8}}, {{"B", 512}}}, {.threads = 8});
+  ///
+  /// Errors as bind(), after the other sizes are done, and before any for values that no symbol
+  /// takes. From any thread, while others launch.
+  std::vector<Compilation> prepare(const std::vector<Dims> &sizes,
+                                   const PrepareOptions &options = {}) const;
+
+  /// Bytes that deserialize() makes an Executable of, in this process or another: the graph, every
+  /// variant that is compiled, and its code for the target and CompileOptions::targets. PTX, and
+  /// where a driver assembled it for its device, that as well; host code for this CPU. What is not
+  /// there yet is generated, in parallel. An Executable that was itself deserialized writes the
+  /// target that it was taken for. Throws InvalidArgument for a target whose figures no machine
+  /// has.
+  std::string serialize() const;
+
+  /// Names of the machines that serialize() writes code for, that of launches first.
+  std::vector<std::string> targets() const;
 
   /// Arguments in order; `alignment` in bytes is what the fastest variant wants.
   std::vector<ArgumentInfo> inputs() const;

@@ -19,6 +19,9 @@ std::string emit_ptx(const std::vector<const Kernel *> &kernels, const Target &t
 /// PTX of a module written as LLVM IR text, after optimisation.
 std::string ptx_from_llvm(std::string_view ir, const Target &target);
 
+/// Whether anything in this process has used LLVM so far.
+bool has_used_llvm();
+
 /// Version of LLVM, part of cache keys: "22.1.8".
 std::string llvm_version();
 

@@ -1,6 +1,8 @@
 // Initialisation of LLVM and its errors; the rules are in the header.
 #include "codegen/diagnostics.h"
 
+#include "codegen/codegen.h"
+
 #include "ir/env.h"
 #include "ir/format.h"
 
@@ -13,6 +15,7 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <atomic>
 #include <mutex>
 
 extern "C" {
@@ -51,11 +54,16 @@ void throw_fatal(void *, const char *reason, bool) {
   fail(ErrorCode::Internal, "LLVM gave up: {}; this is a bug in fuse, please report it", reason);
 }
 
+std::atomic<bool> is_initialized{false};
+
 }  // namespace
+
+bool has_used_llvm() { return is_initialized; }
 
 void initialize_llvm() {
   static std::once_flag once;
   std::call_once(once, [] {
+    is_initialized = true;
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();

@@ -66,13 +66,18 @@ PlannedGraph plan_graph(const Graph &graph, const Target &target, const LowerOpt
   return {std::move(canonical), std::move(planned)};
 }
 
-Program lower(const Graph &graph, const Target &target, const LowerOptions &options) {
-  PlannedGraph planned = plan_graph(graph, target, options);
+LoweredGraph lower_graph(const Graph &graph, const Target &target, const LowerOptions &options,
+                         const PassListener &listener) {
+  PlannedGraph planned = plan_graph(graph, target, options, listener);
   Program program = schedule(planned.graph, planned.plan, target, options);
   name_packs(planned.plan, program.plan);
   if (environment().verify)
     for (const Kernel &kernel : program.kernels) verify(kernel);
-  return program;
+  return {std::move(planned.graph), std::move(program)};
+}
+
+Program lower(const Graph &graph, const Target &target, const LowerOptions &options) {
+  return lower_graph(graph, target, options).program;
 }
 
 }  // namespace fuse

@@ -24,8 +24,9 @@ struct ArgumentClass {
 };
 
 struct LowerOptions {
-  bool strict = false;           // neither widen nor relax: every 16-bit node is rounded
-  bool batch_invariant = false;  // mapping of reduced dims ignores parallel extents
+  bool strict = false;  // neither widen nor relax: every 16-bit node is rounded
+  // Decisions do not see how many rows there are, nor layouts where a row lies among them.
+  bool batch_invariant = false;
   std::vector<ArgumentClass> inputs, outputs;  // missing entries: contiguous, 16-byte aligned
   Bindings sizes;  // expected sizes of symbols: for the cost model, and the tiers of rows
   // Of symbols, and strides "<name>.stride<axis>", that the program may be made for; of others it
@@ -113,7 +114,14 @@ struct PlannedGraph {
 PlannedGraph plan_graph(const Graph &graph, const Target &target, const LowerOptions &options,
                         const PassListener &listener = {});
 
+struct LoweredGraph {
+  Graph graph;  // canonical
+  Program program;
+};
+
 /// The whole road: plan_graph, schedule.
+LoweredGraph lower_graph(const Graph &graph, const Target &target, const LowerOptions &options,
+                         const PassListener &listener = {});
 Program lower(const Graph &graph, const Target &target, const LowerOptions &options);
 
 }  // namespace fuse

@@ -4,10 +4,12 @@
 #include "passes/plan_merge.h"
 #include "passes/plan_overrides.h"
 #include "passes/plan_recompute.h"
+#include "passes/row_symbols.h"
 #include "passes/size_class.h"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace fuse {
@@ -18,11 +20,13 @@ constexpr double kMicro = 1e6;
 
 class Writer {
  public:
-  Writer(const Graph &graph, const PlanGraph &values, GroupEvaluator &evaluator, GroupOrder &order,
-         const PlanGroups &groups)
+  /// `pricing` predicts for the sizes at hand, `evaluator` for those that decisions see.
+  Writer(const Graph &graph, const PlanGraph &values, GroupEvaluator &evaluator,
+         GroupEvaluator &pricing, GroupOrder &order, const PlanGroups &groups)
       : g_(graph.data()),
         p_(values),
         evaluator_(evaluator),
+        pricing_(pricing),
         order_(order),
         groups_(groups),
         name_(groups.members.size()) {}
@@ -53,7 +57,7 @@ class Writer {
 
   const GraphData &g_;
   const PlanGraph &p_;
-  GroupEvaluator &evaluator_;
+  GroupEvaluator &evaluator_, &pricing_;
   GroupOrder &order_;
   const PlanGroups &groups_;
   std::vector<std::string> name_;  // by group; empty for extern ops and for what vanished
@@ -111,18 +115,20 @@ PlannedKernel Writer::make_kernel(std::uint32_t group) {
   std::sort(kernel.stores.begin(), kernel.stores.end());
   kernel.nodes.assign(nodes.begin(), nodes.end());
   kernel.reads.assign(reads.begin(), reads.end());
-  Evaluation e = evaluator_.evaluate(groups_.members[group],
-                                     [&](PlanId v) { return groups_.writes(p_, group, v); });
+  auto writes = [&](PlanId v) { return groups_.writes(p_, group, v); };
+  Evaluation e = evaluator_.evaluate(groups_.members[group], writes);
+  Evaluation priced = pricing_.evaluate(groups_.members[group], writes);
+  const Cost &cost = (priced.legal() ? priced : e).cost;
   FUSE_CHECK(e.legal(), "planned kernel {} is not legal: {}", name_[group], describe(e.reject));
   kernel.domain = make_domain(p_, groups_.members[group], e);
   kernel.name = name_[group];
-  kernel.seconds = e.cost.seconds;
-  kernel.bound = to_string(e.cost.bound);
-  kernel.bytes = e.cost.bytes;
+  kernel.seconds = cost.seconds;
+  kernel.bound = to_string(cost.bound);
+  kernel.bytes = cost.bytes;
   kernel.statements = e.body;
   for (std::size_t i = 0; i < kNumPipes; ++i)
     kernel.pipes.push_back(
-        {std::string(to_string(static_cast<Pipe>(i))), kMicro * e.cost.pipe_seconds[i]});
+        {std::string(to_string(static_cast<Pipe>(i))), kMicro * cost.pipe_seconds[i]});
   return kernel;
 }
 
@@ -247,17 +253,72 @@ PlanTotals unfused_totals(const Graph &graph, const Target &target, const LowerO
   return totals;
 }
 
-Plan plan(const Graph &graph, const Target &target, const LowerOptions &options) {
-  PlanGraph values = build_plan_graph(graph.data(), options);
+namespace {
+
+Plan plan_alone(const Graph &graph, const Target &target, const LowerOptions &options) {
+  LowerOptions seen = options;
+  if (options.batch_invariant) seen.sizes = sizes_without_rows(graph.data(), options.sizes);
+  PlanGraph values = build_plan_graph(graph.data(), seen);
   apply_overrides(graph.data(), options.overrides, values);
-  GroupEvaluator evaluator(values, target);
+  GroupEvaluator evaluator(values, target, options.batch_invariant);
   GroupOrder order(values);
   partition(values, evaluator, order);
   PlanGroups groups(values, order);
   std::vector<RecomputeChoice> choices = choose_recomputation(values, evaluator, groups);
   require_what_was_asked(graph.data(), values, choices);
-  Plan plan = Writer(graph, values, evaluator, order, groups).write(choices);
+  PlanGraph sized =
+      seen.sizes == options.sizes ? PlanGraph() : build_plan_graph(graph.data(), options);
+  GroupEvaluator pricing(seen.sizes == options.sizes ? values : sized, target,
+                         options.batch_invariant);
+  Plan plan = Writer(graph, values, evaluator, pricing, order, groups).write(choices);
   plan.sizes = expected_sizes(graph.data().symbols, options.sizes);
+  return plan;
+}
+
+double seconds_of(const Plan &plan) {
+  double seconds = 0;
+  for (const PlannedKernel &kernel : plan.kernels) seconds += kernel.seconds;
+  return seconds;
+}
+
+/// The plan without batch_invariant, which may refuse overrides: it sees other sizes.
+std::optional<Plan> plan_freely(const Graph &graph, const Target &target, LowerOptions options) {
+  options.batch_invariant = false;
+  try {
+    return plan_alone(graph, target, options);
+  } catch (const Error &error) {
+    if (error.code() != ErrorCode::InvalidArgument) throw;
+    return {};
+  }
+}
+
+/// What it costs that rows are alike, for the sizes at hand.
+Decision price_of_invariance(const Plan &plan, const std::optional<Plan> &other,
+                             const Bindings &seen) {
+  Decision d{"batch_invariant", "rows alike", "a row's bits do not depend on how many there are", 0,
+             ""};
+  bool differs = false;
+  for (const auto &[name, size] : seen) {
+    if (plan.sizes.at(name) == size) continue;
+    append(d.why, "{} {} = {}", differs ? "," : "; decisions are those for", name, size);
+    differs = true;
+  }
+  if (!other) return d;
+  append(d.why, "; without it {} kernels would take {:.1f} us", other->kernels.size(),
+         kMicro * seconds_of(*other));
+  d.rejected = "any mapping";
+  d.gain_seconds = seconds_of(*other) - seconds_of(plan);
+  return d;
+}
+
+}  // namespace
+
+Plan plan(const Graph &graph, const Target &target, const LowerOptions &options) {
+  Plan plan = plan_alone(graph, target, options);
+  if (!options.batch_invariant) return plan;
+  const GraphData &g = graph.data();
+  Bindings seen = expected_sizes(g.symbols, sizes_without_rows(g, options.sizes));
+  plan.decisions.push_back(price_of_invariance(plan, plan_freely(graph, target, options), seen));
   return plan;
 }
 

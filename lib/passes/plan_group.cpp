@@ -39,9 +39,10 @@ std::string_view describe(Reject reject) {
   return "";
 }
 
-GroupEvaluator::GroupEvaluator(const PlanGraph &graph, const Target &target)
+GroupEvaluator::GroupEvaluator(const PlanGraph &graph, const Target &target, bool batch_invariant)
     : p_(graph),
       target_(target),
+      batch_invariant_(batch_invariant),
       stamp_(graph.values.size()),
       read_stamp_(graph.values.size()),
       read_bytes_(graph.values.size()),

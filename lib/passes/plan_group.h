@@ -79,7 +79,7 @@ class MapSet {
 /// Prices sets of values. Its scratch memory makes a call linear in the values and edges given.
 class GroupEvaluator {
  public:
-  GroupEvaluator(const PlanGraph &graph, const Target &target);
+  GroupEvaluator(const PlanGraph &graph, const Target &target, bool batch_invariant = false);
 
   /// Whether the group must write a value: nullptr means where someone outside the group uses it,
   /// or it must be stored.
@@ -131,6 +131,7 @@ class GroupEvaluator {
 
   const PlanGraph &p_;
   const Target target_;
+  const bool batch_invariant_;             // layouts of rows do not see how many there are
   std::vector<std::uint32_t> stamp_;       // by value: epoch in which it is a member
   std::vector<std::uint32_t> read_stamp_;  // by value
   std::vector<double> read_bytes_;         // by value read

@@ -62,8 +62,12 @@ void GroupEvaluator::lay_out_rows(const Features &f, Work &work) const {
     work.hbm_bytes += f.row_reads * f.levels;
     cluster = 1;
   }
-  while (cluster < limit && rows * cluster < target_.num_sms && row / cluster > kMaxBlockRow / 32)
-    cluster *= 2;
+  // A long row is worth several blocks whatever their number; a shorter one where there are few.
+  auto is_worth_more = [&] {
+    return batch_invariant_ ? row / cluster > kMaxBlockRow / 4
+                            : rows * cluster < target_.num_sms && row / cluster > kMaxBlockRow / 32;
+  };
+  while (cluster < limit && is_worth_more()) cluster *= 2;
   double threads = std::ceil(row / cluster / kRowElementsPerThread);
   int rounded = 64;
   while (rounded < threads && rounded < target_.max_threads_per_block) rounded *= 2;
@@ -90,7 +94,7 @@ void GroupEvaluator::lay_out_scanned_columns(const Features &f, Work &work) cons
 void GroupEvaluator::lay_out_split_scan(const Features &f, Work &work) const {
   bool may_split = f.levels == 0 && !f.scans_scans && !f.has_columns() &&
                    f.row >= static_cast<double>(kSplitScan) &&
-                   work.blocks * kSplitShare <= target_.num_sms;
+                   (batch_invariant_ || work.blocks * kSplitShare <= target_.num_sms);
   if (!may_split) return;
   work.hbm_bytes += f.row_reads;
   work.launches = 2;
@@ -112,8 +116,11 @@ void GroupEvaluator::lay_out_split(const Features &f, Work &work) const {
   work.blocks = owners;
   double wanted = 4.0 * target_.num_sms;
   double most = std::ceil(p_.domains[f.space].size / block);
-  if (owners >= target_.num_sms || most <= owners) return;
-  double splits = std::ceil(std::min(wanted, most) / owners);
+  bool by_length = batch_invariant_ && f.sets[f.rows].inner;
+  if (!by_length && (owners >= target_.num_sms || most <= owners)) return;
+  auto parts = static_cast<double>(invariant_parts(static_cast<std::int64_t>(row), target_));
+  double splits = by_length ? parts : std::ceil(std::min(wanted, most) / owners);
+  if (splits <= 1) return;
   work.blocks = owners * splits;
   work.finish = true;
   work.l2_bytes += 2 * splits * f.results * 4;  // partial results, f32

@@ -31,4 +31,15 @@ inline std::int64_t max_row_threads(const Target &target) {
                   2 * max_row_cluster(target) * kClusterThreads);
 }
 
+/// Rows that batch_invariant splits over blocks, by their length alone, and elements of a part.
+inline constexpr std::int64_t kInvariantSplitRow = 65537;
+inline constexpr std::int64_t kInvariantPart = 16384;
+
+/// Into how many parts. 8 blocks an SM are all that one row can use.
+inline std::int64_t invariant_parts(std::int64_t row, const Target &target) {
+  if (row < kInvariantSplitRow) return 1;
+  return std::min<std::int64_t>((row + kInvariantPart - 1) / kInvariantPart,
+                                std::int64_t{8} * target.num_sms);
+}
+
 }  // namespace fuse

@@ -98,6 +98,8 @@ BoundLaunch::BoundKernel BoundLaunch::bind_kernel(const Step &step) {
     fail(ErrorCode::Unsupported, "kernel {} needs {} blocks: a launch takes {} at most",
          kernel.name, bound.grid, INT_MAX);
   if (context_.handle) bound.function = variant_->functions(context_)[step.kernel];
+  if (variant_->executor() == Executor::Host)
+    bound.host = &variant_->host_kernels().at(step.kernel);
   bind_buffers(step, bound);
   for (const std::string &symbol : symbols_of(kernel)) {
     bound.parameters.push_back({Source::Size, static_cast<std::uint32_t>(size_values_.size())});
@@ -237,7 +239,7 @@ void BoundLaunch::run_kernel(const BoundKernel &bound, CUstream_st *stream,
   HostLaunch launch;
   launch.grid = bound.grid;
   launch.arguments = pointers.data();
-  variant_->host_kernel(bound.index).launch(launch);
+  bound.host->launch(launch);
 }
 
 void BoundLaunch::call_extern(const Step &step, const BoundExtern &bound, CUstream_st *stream,

@@ -51,8 +51,9 @@ class BoundLaunch {
   struct BoundKernel {
     std::size_t index = 0;  // into Program::kernels
     std::uint64_t grid = 0;
-    unsigned shared_bytes = 0;  // dynamic
-    cuda::CUfunction function = nullptr;
+    unsigned shared_bytes = 0;            // dynamic
+    cuda::CUfunction function = nullptr;  // or, on the host,
+    const HostKernel *host = nullptr;
     std::vector<Parameter> parameters;  // but for the table of instances
     std::vector<std::uint64_t> table;   // of instances: sizes and blocks
     std::vector<Entry> entries;

@@ -20,7 +20,7 @@ struct fuse_executable {
   fuse::Executable executable;
   std::vector<fuse::ArgumentInfo> arguments;  // inputs, then outputs
   std::size_t num_inputs;
-  std::string explained;
+  std::string explained, serialized;
   std::vector<fuse::KernelReport> reports;
 };
 struct fuse_launcher {
@@ -110,6 +110,24 @@ fuse::Executor executor_of(fuse_executor executor) {
   fuse::fail(ErrorCode::InvalidArgument, "{} is no executor", static_cast<int>(executor));
 }
 
+/// "h100,h200".
+std::vector<fuse::Target> targets_of(std::string_view names) {
+  std::vector<fuse::Target> targets;
+  while (!names.empty()) {
+    std::size_t comma = std::min(names.find(','), names.size());
+    targets.push_back(fuse::Target::named(names.substr(0, comma)));
+    names.remove_prefix(std::min(comma + 1, names.size()));
+  }
+  return targets;
+}
+
+fuse_executable *handle_of(fuse::Executable executable) {
+  std::vector<fuse::ArgumentInfo> arguments = executable.inputs();
+  std::size_t num_inputs = arguments.size();
+  for (fuse::ArgumentInfo &output : executable.outputs()) arguments.push_back(std::move(output));
+  return new fuse_executable{std::move(executable), std::move(arguments), num_inputs, {}, {}, {}};
+}
+
 fuse::CompileOptions options_of(const fuse_compile_options *given) {
   fuse::CompileOptions options;
   if (!given) return options;
@@ -118,6 +136,17 @@ fuse::CompileOptions options_of(const fuse_compile_options *given) {
   options.device = given->device;
   options.strict = given->strict != 0;
   options.batch_invariant = given->batch_invariant != 0;
+  options.no_recompile = given->no_recompile != 0;
+  if (given->targets) options.targets = targets_of(given->targets);
+  return options;
+}
+
+fuse::DeserializeOptions options_of(const fuse_deserialize_options *given) {
+  fuse::DeserializeOptions options;
+  if (!given) return options;
+  options.executor = executor_of(given->executor);
+  options.device = given->device;
+  if (given->target) options.target = given->target;
   options.no_recompile = given->no_recompile != 0;
   return options;
 }
@@ -172,12 +201,7 @@ fuse_status fuse_compile(const fuse_graph *graph, const fuse_compile_options *op
   return guarded([&] {
     require(graph, "graph");
     require(executable, "executable");
-    fuse::Executable compiled = fuse::compile(graph->graph, options_of(options));
-    std::vector<fuse::ArgumentInfo> arguments = compiled.inputs();
-    std::size_t num_inputs = arguments.size();
-    for (fuse::ArgumentInfo &output : compiled.outputs()) arguments.push_back(std::move(output));
-    *executable =
-        new fuse_executable{std::move(compiled), std::move(arguments), num_inputs, {}, {}};
+    *executable = handle_of(fuse::compile(graph->graph, options_of(options)));
   });
 }
 
@@ -215,6 +239,41 @@ fuse_status fuse_launcher_call(const fuse_launcher *launcher, struct CUstream_st
     require(launcher, "launcher");
     if (count > 0) require(arguments, "arguments");
     launcher->launcher(stream, arguments, count, launch_options(workspace));
+  });
+}
+
+fuse_status fuse_prepare(const fuse_executable *executable, const int64_t *dims, size_t num_dims,
+                         size_t num_sizes, unsigned threads) {
+  return guarded([&] {
+    require(executable, "executable");
+    std::vector<fuse::Dims> sizes;
+    for (size_t i = 0; i < num_sizes; ++i)
+      sizes.push_back(dims_of(executable, dims ? dims + i * num_dims : dims, num_dims));
+    fuse::PrepareOptions options;
+    options.threads = threads;
+    executable->executable.prepare(sizes, options);
+  });
+}
+
+fuse_status fuse_serialize(fuse_executable *executable, const void **bytes, size_t *size) {
+  return guarded([&] {
+    require(executable, "executable");
+    require(bytes, "bytes");
+    require(size, "size");
+    executable->serialized = executable->executable.serialize();
+    *bytes = executable->serialized.data();
+    *size = executable->serialized.size();
+  });
+}
+
+fuse_status fuse_deserialize(const void *bytes, size_t size,
+                             const fuse_deserialize_options *options,
+                             fuse_executable **executable) {
+  return guarded([&] {
+    require(bytes, "bytes");
+    require(executable, "executable");
+    *executable =
+        handle_of(fuse::deserialize({static_cast<const char *>(bytes), size}, options_of(options)));
   });
 }
 

@@ -6,6 +6,7 @@
 #include "ir/graph_data.h"
 #include "ir/op.h"
 #include "ir/symbol_size.h"
+#include "ir/target_text.h"
 #include "passes/size_class.h"
 #include "runtime/executable_impl.h"
 #include "runtime/plan_cache.h"
@@ -14,16 +15,17 @@
 
 namespace fuse {
 
-namespace {
-
 Executor resolve(Executor wanted) {
   if (wanted == Executor::Gpu) driver();  // throws NoDevice, naming why
   if (wanted != Executor::Auto) return wanted;
   return has_driver() ? Executor::Gpu : Executor::Host;
 }
 
+namespace {
+
 Target resolve(const CompileOptions &options, Executor executor) {
   if (options.target) return *options.target;
+  if (executor == Executor::None && !options.targets.empty()) return options.targets[0];
   return executor == Executor::Gpu ? target_of(options.device) : Target::named("host");
 }
 
@@ -99,17 +101,51 @@ void dump_program(const Program &program) {
 
 }  // namespace
 
-Executable make_executable(Interface interface, Lower lower, const CompileOptions &options) {
+namespace {
+
+std::shared_ptr<ExecutableImpl> make_impl(Interface interface, Source source,
+                                          const CompileOptions &options) {
   check_expected_sizes(interface, options.expected_sizes);
   Executor executor = resolve(options.executor);
-  Target target = resolve(options, executor);
+  Machine machine = machine_of(resolve(options, executor), executor);
   std::string name = interface.name;
   try {
-    return Executable(std::make_shared<ExecutableImpl>(std::move(interface), std::move(lower),
-                                                       options, std::move(target), executor));
+    return std::make_shared<ExecutableImpl>(std::move(interface), std::move(source), options,
+                                            machine);
   } catch (const Error &error) {
     rethrow_named(name, error);
   }
+}
+
+bool same_code(const Machine &a, const Machine &b) {
+  return a.code == b.code && to_string(a.target) == to_string(b.target);
+}
+
+/// The first machine and further ones, each once.
+std::vector<Machine> machines_of(const CompileOptions &options, const Machine &first) {
+  std::vector<Machine> machines = {first};
+  for (const Target &target : options.targets) {
+    Machine m = machine_of(target, Executor::None);
+    if (std::none_of(machines.begin(), machines.end(),
+                     [&](const Machine &other) { return same_code(other, m); }))
+      machines.push_back(m);
+  }
+  return machines;
+}
+
+}  // namespace
+
+Executable make_executable(Interface interface, Source source, const CompileOptions &options) {
+  return Executable(make_impl(std::move(interface), std::move(source), options));
+}
+
+Source source_of(std::shared_ptr<const Graph> graph, const Target &target) {
+  auto road = [graph, target](const LowerOptions &options) {
+    Lowered lowered = lower_cached(*graph, target, options, DiskCache::process());
+    dump_program(lowered.program);
+    return lowered;
+  };
+  return {std::move(road), [graph] { return to_string(*graph); }};
 }
 
 }  // namespace fuse
@@ -125,12 +161,15 @@ Executable compile(const Graph &graph, const CompileOptions &options) {
   if (dumps("graph")) dump("graph", graph.name(), to_string(graph));
   // The copy makes later variants independent of what happens to the caller's graph.
   auto copy = std::make_shared<const Graph>(graph.clone());
-  Lower road = [copy, target = *resolved.target](const LowerOptions &lower_options) {
-    Lowered lowered = lower_cached(*copy, target, lower_options, DiskCache::process());
-    dump_program(lowered.program);
-    return lowered;
-  };
-  return make_executable(interface_of(graph), std::move(road), resolved);
+  Interface interface = interface_of(graph);
+  auto impl = make_impl(interface, source_of(copy, *resolved.target), resolved);
+  std::vector<Machine> machines = machines_of(options, impl->machine());
+  for (std::size_t i = 1; i < machines.size(); ++i) {
+    resolved.executor = Executor::None;
+    resolved.target = machines[i].target;
+    impl->add_target(make_impl(interface, source_of(copy, machines[i].target), resolved));
+  }
+  return Executable(std::move(impl));
 }
 
 FUSE_END_NAMESPACE

@@ -118,6 +118,17 @@ Launcher Executable::bind(const Dims &dims, const BindOptions &options) const {
   return Launcher(impl_, named(*impl_, [&] { return impl_->bind(dims, options); }));
 }
 
+std::vector<Compilation> Executable::prepare(const std::vector<Dims> &sizes,
+                                             const PrepareOptions &options) const {
+  return named(*impl_, [&] { return impl_->prepare(sizes, options); });
+}
+
+std::string Executable::serialize() const {
+  return named(*impl_, [&] { return impl_->serialize(); });
+}
+
+std::vector<std::string> Executable::targets() const { return impl_->targets(); }
+
 std::vector<ArgumentInfo> Executable::inputs() const {
   return describe_all(impl_->interface().inputs, impl_->first_variant().program(),
                       Binding::Kind::Input);

@@ -16,13 +16,12 @@ FUSE_BEGIN_NAMESPACE
 
 using namespace cuda;
 
-ExecutableImpl::ExecutableImpl(Interface interface, Lower lower, const CompileOptions &options,
-                               Target target, Executor executor)
+ExecutableImpl::ExecutableImpl(Interface interface, Source source, const CompileOptions &options,
+                               const Machine &machine, Stored stored)
     : interface_(std::move(interface)),
-      lower_(std::move(lower)),
+      source_(std::move(source)),
       options_(options),
-      target_(std::move(target)),
-      executor_(executor),
+      machine_(machine),
       solver_(interface_.inputs, interface_.outputs, interface_.symbols),
       in_place_(resolve_in_place()),
       expected_(expected_sizes(interface_.symbols, options_.expected_sizes)),
@@ -33,13 +32,27 @@ ExecutableImpl::ExecutableImpl(Interface interface, Lower lower, const CompileOp
   for (std::size_t i = 0; i < num_arguments(); ++i)
     element_sizes_.push_back(static_cast<int>(size_of(argument(i).dtype)));
   for (const LeastExtent &least : interface_.least_extents) solver_.require(least);
+  stored.variants.empty() ? compile_first() : restore(std::move(stored));
+  for (const SizeRange &range : first_->program().ranges)
+    for (const std::string &symbol : symbols_of(range.value)) tiered_.push_back(symbol);
+  if (machine_.executor == Executor::Gpu) load_first();
+}
+
+void ExecutableImpl::compile_first() {
   if (!options_.no_recompile || !options_.expected_sizes.empty())
     first_ = variants_.start(VariantClass(num_arguments()), expected_);
   if (options_.no_recompile) general_ = variants_.start(general_class(), {});
   if (!first_) first_ = general_;
-  for (const SizeRange &range : first_->program().ranges)
-    for (const std::string &symbol : symbols_of(range.value)) tiered_.push_back(symbol);
-  if (executor_ != Executor::Gpu) return;
+}
+
+void ExecutableImpl::restore(Stored stored) {
+  first_ = stored.variants[0];
+  if (stored.has_general) general_ = stored.variants[stored.variants.size() > 1 ? 1 : 0];
+  for (std::size_t i = 0; i < stored.variants.size(); ++i)
+    variants_.add(stored.variants[i], std::move(stored.how[i]));
+}
+
+void ExecutableImpl::load_first() const {
   Context context = context_of(nullptr, options_.device);
   ContextScope scope(context.handle);
   first_->functions(context);
@@ -65,122 +78,11 @@ std::vector<SharedMemory> ExecutableImpl::resolve_in_place() const {
   return pairs;
 }
 
-VariantClass ExecutableImpl::general_class() const {
-  VariantClass arguments(num_arguments());
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (!argument(i).is_scalar) arguments[i] = {true, static_cast<int>(size_of(argument(i).dtype))};
-  return arguments;
-}
-
-LowerOptions ExecutableImpl::lowering_of(const VariantClass &arguments) const {
-  LowerOptions options;
-  options.strict = options_.strict;
-  options.batch_invariant = options_.batch_invariant;
-  auto outputs = arguments.begin() + static_cast<std::ptrdiff_t>(interface_.inputs.size());
-  options.inputs.assign(arguments.begin(), outputs);
-  options.outputs.assign(outputs, arguments.end());
-  options.sizes = expected_;
-  options.overrides = options_.overrides;
-  for (const SharedMemory &pair : in_place_) options.in_place.emplace_back(pair.input, pair.output);
-  return options;
-}
-
-Lowered ExecutableImpl::lower(const LowerOptions &options) const {
-  std::lock_guard lock(lower_mutex_);
-  Lowered lowered = lower_(options);
-  for (const auto &[name, size] : options.fixed) {
-    Index more = Index::symbol(name) - size;
-    std::string why = fmt::format("{} is not {}", name, size);
-    lowered.program.limits.push_back({Limit::Kind::Fixed, more, 0, why});
-    lowered.program.limits.push_back({Limit::Kind::Fixed, Index(0) - more, 0, why});
-  }
-  return lowered;
-}
-
-/// Moves the expected sizes of symbols to those of their tiers, then to the very sizes: what a
-/// program is must not depend on which sizes of a class come first. False where all are there.
-bool ExecutableImpl::refine(Bindings &expected, const std::vector<std::string> &symbols,
-                            const Bindings &sizes) const {
-  bool refined = false;
-  for (const std::string &symbol : symbols) {
-    auto declared = std::find_if(interface_.symbols.begin(), interface_.symbols.end(),
-                                 [&](const Symbol &s) { return s.name == symbol; });
-    if (declared == interface_.symbols.end()) continue;  // a stride
-    std::int64_t size = sizes.at(symbol), of_tier = tier_length(size);
-    of_tier = std::min(of_tier, declared->bounds.max);
-    std::int64_t next = expected[symbol] == of_tier ? size : of_tier;
-    refined |= expected[symbol] != size && next != expected[symbol];
-    if (expected[symbol] != size) expected[symbol] = next;
-  }
-  return refined;
-}
-
-Lowered ExecutableImpl::lower_for(const VariantClass &arguments, const Bindings &sizes) const {
-  LowerOptions options = lowering_of(arguments);
-  options.divisors = divisors_of(sizes);
-  options.narrow_offsets = true;
-  if (first_) refine(options.sizes, tiered_, sizes);
-  for (;;) {
-    Lowered lowered = lower(options);
-    const Limit *limit = broken_limit(lowered.program, sizes);
-    const SizeRange *range = broken_range(lowered.program, sizes);
-    if (!limit && !range) return lowered;
-    if (limit && limit->kind == Limit::Kind::NotEmpty) {
-      for (const std::string &symbol : symbols_of(limit->value))
-        options.fixed[symbol] = sizes.at(symbol);
-      continue;
-    }
-    if (limit && limit->kind == Limit::Kind::Offsets && options.narrow_offsets) {
-      options.narrow_offsets = false;
-      continue;
-    }
-    if (!refine(options.sizes, symbols_of(limit ? limit->value : range->value), sizes))
-      return lowered;
-  }
-}
-
-/// Rows that no chip holds are streamed, by element: right for all sizes.
-Lowered ExecutableImpl::lower_for_all_sizes() const {
-  LowerOptions options = lowering_of(general_class());
-  Bindings longest;
-  for (const Symbol &s : interface_.symbols) longest[s.name] = s.bounds.max;
-  for (;;) {
-    Lowered lowered = lower(options);
-    lowered.program.ranges.clear();
-    bool refined = false;
-    for (const Limit &limit : lowered.program.limits)
-      for (const std::string &symbol : symbols_of(limit.value)) {
-        std::int64_t beyond = std::min(tier_length(longest[symbol]), longest[symbol]);
-        refined |= std::exchange(options.sizes[symbol], beyond) != beyond;
-      }
-    if (!refined) return lowered;
-  }
-}
-
-std::shared_ptr<const Variant> ExecutableImpl::build(const VariantClass &arguments,
-                                                     const Bindings &sizes) const {
-  bool is_general = options_.no_recompile && arguments == general_class();
-  Lowered lowered = is_general ? lower_for_all_sizes() : lower_for(arguments, sizes);
-  share_memory(lowered.program, in_place_);
-  return std::make_shared<const Variant>(std::move(lowered), arguments, target_, executor_);
-}
-
-std::string ExecutableImpl::reason_for(const VariantClass &arguments) const {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].shifted)
-      return fmt::format("{} and others are shifted alike", argument(i).name);
-    if (arguments[i].strided) return fmt::format("{} is strided", argument(i).name);
-    if (arguments[i].alignment < 16)
-      return fmt::format("{} is aligned to {} bytes", argument(i).name, arguments[i].alignment);
-  }
-  return "contiguous and aligned arguments";
-}
-
 void ExecutableImpl::require_launchable(CUstream_st *stream) const {
-  if (executor_ == Executor::None)
+  if (machine_.executor == Executor::None)
     fail(ErrorCode::Unsupported, "{} was compiled with Executor::None and cannot be launched",
          interface_.name);
-  if (executor_ == Executor::Host && stream)
+  if (machine_.executor == Executor::Host && stream)
     fail(ErrorCode::InvalidArgument, "{} runs on the host: its stream is null", interface_.name);
 }
 
@@ -264,28 +166,27 @@ void ExecutableImpl::add_strides(std::size_t i, const ArgumentFacts &facts, Bind
     sizes[fmt::format("{}.stride{}", argument(i).name, d)] = facts.strides[d];
 }
 
+ExecutableImpl::Demand ExecutableImpl::demand_of(const ArgumentFacts *facts,
+                                                 const std::int64_t *values) const {
+  Demand demand;
+  demand.sizes = demand.all = solver_.bindings(values);
+  for (std::size_t i = 0; i < num_arguments(); ++i) {
+    demand.arguments.push_back(facts[i].kind);
+    if (facts[i].kind.strided) add_strides(i, facts[i], demand.sizes);
+    // The general variant takes strides, whatever they are.
+    if (general_ && !argument(i).is_scalar) add_strides(i, facts[i], demand.all);
+  }
+  demand.all.insert(demand.sizes.begin(), demand.sizes.end());
+  return demand;
+}
+
 std::shared_ptr<const BoundLaunch> ExecutableImpl::bind_now(const ArgumentFacts *facts,
                                                             const std::int64_t *values,
                                                             const Context &context,
                                                             std::vector<std::int64_t> key) const {
-  VariantClass arguments;
-  Bindings sizes = solver_.bindings(values), all = sizes;
-  for (std::size_t i = 0; i < num_arguments(); ++i) {
-    arguments.push_back(facts[i].kind);
-    if (facts[i].kind.strided) add_strides(i, facts[i], sizes);
-    // The general variant takes strides, whatever they are.
-    if (general_ && !argument(i).is_scalar) add_strides(i, facts[i], all);
-  }
-  all.insert(sizes.begin(), sizes.end());
-  return std::make_shared<BoundLaunch>(variant_of(arguments, sizes), std::move(all), context,
-                                       std::move(key));
-}
-
-std::shared_ptr<const Variant> ExecutableImpl::variant_of(const VariantClass &arguments,
-                                                          const Bindings &sizes) const {
-  if (!general_) return variants_.get(arguments, sizes, reason_for(arguments), true);
-  if (auto variant = variants_.find(arguments, sizes)) return variant;
-  return variants_.get(general_class(), sizes, reason_for(arguments), false);
+  Demand demand = demand_of(facts, values);
+  return std::make_shared<BoundLaunch>(variant_of(demand.arguments, demand.sizes),
+                                       std::move(demand.all), context, std::move(key));
 }
 
 void ExecutableImpl::launch(CUstream_st *stream, const Arg *arguments, std::size_t count,
@@ -306,7 +207,7 @@ void ExecutableImpl::launch(CUstream_st *stream, const Arg *arguments, std::size
   }
   check_overlap(interface_.inputs, interface_.outputs, in_place_, facts.data());
   find_shifted(facts.data(), element_sizes_.data(), count);
-  if (executor_ == Executor::Host)
+  if (machine_.executor == Executor::Host)
     return run(*find_or_bind(facts.data(), values.data(), {}), stream, addresses.data(), options);
   Context context = context_of(stream, options.device);
   ContextScope scope(context.handle);
@@ -323,12 +224,10 @@ void ExecutableImpl::fail_strides(const BindOptions &options) const {
        names_in_order());
 }
 
-std::shared_ptr<const BoundLaunch> ExecutableImpl::bind(const Dims &dims,
-                                                        const BindOptions &options) const {
-  require_launchable(options.stream);
+std::vector<ArgumentFacts> ExecutableImpl::facts_of(const std::int64_t *values,
+                                                    const BindOptions &options) const {
   if (options.alignment < 1 || !std::has_single_bit(static_cast<unsigned>(options.alignment)))
     fail(ErrorCode::InvalidArgument, "alignment {} is not a power of two", options.alignment);
-  std::vector<std::int64_t> values = solver_.values_of(dims);
   std::vector<ArgumentFacts> facts(num_arguments());
   std::size_t used = 0;
   for (std::size_t i = 0; i < facts.size(); ++i) {
@@ -337,11 +236,19 @@ std::shared_ptr<const BoundLaunch> ExecutableImpl::bind(const Dims &dims,
     if (given && it->second.size() != solver_.rank(i))
       fail(ErrorCode::InvalidArgument, "{} has rank {}: {} strides were given", it->first,
            solver_.rank(i), it->second.size());
-    facts[i] = facts_of(i, given ? it->second.data() : nullptr, std::min(options.alignment, 16),
-                        values.data());
+    facts[i] =
+        facts_of(i, given ? it->second.data() : nullptr, std::min(options.alignment, 16), values);
   }
   if (used != options.strides.size()) fail_strides(options);
-  if (executor_ == Executor::Host) return find_or_bind(facts.data(), values.data(), {});
+  return facts;
+}
+
+std::shared_ptr<const BoundLaunch> ExecutableImpl::bind(const Dims &dims,
+                                                        const BindOptions &options) const {
+  require_launchable(options.stream);
+  std::vector<std::int64_t> values = solver_.values_of(dims);
+  std::vector<ArgumentFacts> facts = facts_of(values.data(), options);
+  if (machine_.executor == Executor::Host) return find_or_bind(facts.data(), values.data(), {});
   Context context = context_of(options.stream, options.device);
   ContextScope scope(context.handle);
   return find_or_bind(facts.data(), values.data(), context);
@@ -349,16 +256,14 @@ std::shared_ptr<const BoundLaunch> ExecutableImpl::bind(const Dims &dims,
 
 std::shared_ptr<const BoundLaunch> ExecutableImpl::inspect(const Dims &dims) const {
   std::vector<std::int64_t> values = solver_.values_of(dims);
-  std::vector<ArgumentFacts> facts(num_arguments());
-  for (std::size_t i = 0; i < facts.size(); ++i)
-    facts[i] = facts_of(i, nullptr, ArgumentClass{}.alignment, values.data());
+  std::vector<ArgumentFacts> facts = facts_of(values.data(), {});
   return bind_now(facts.data(), values.data(), {}, {});
 }
 
 void ExecutableImpl::run(const BoundLaunch &bound, CUstream_st *stream,
                          const void *const *arguments, const LaunchOptions &options) const {
   WorkspaceSize size = bound.workspace_size();
-  const bool on_host = executor_ == Executor::Host;
+  const bool on_host = machine_.executor == Executor::Host;
   if (options.workspace.data || size.total() == 0) {
     WorkspaceMemory memory;
     if (size.total() > 0) memory = use_workspace(options.workspace, size, stream, on_host);

@@ -4,6 +4,7 @@
 #include "runtime/arguments.h"
 #include "runtime/bound.h"
 #include "runtime/in_place.h"
+#include "runtime/package.h"
 #include "runtime/plan_cache.h"
 #include "runtime/sizes.h"
 #include "runtime/variant_set.h"
@@ -13,20 +14,40 @@
 
 namespace fuse {
 
-/// What a compiled function looks like from outside.
-struct Interface {
-  std::string name;
-  std::vector<Argument> inputs, outputs;
-  std::vector<Symbol> symbols;
-  std::vector<LeastExtent> least_extents = {};
+/// Makes the program for a class of arguments and expected sizes. Called from several threads at
+/// once.
+using Lower = std::function<Lowered(const LowerOptions &options)>;
+
+/// Where programs come from.
+struct Source {
+  template <class F, class = std::enable_if_t<std::is_invocable_v<F, const LowerOptions &>>>
+  Source(F from, std::function<std::string()> graph = {})
+      : lower(std::move(from)), text(std::move(graph)) {}
+
+  Lower lower;
+  std::function<std::string()> text;  // of the graph, for files; empty: there is none
 };
 
-/// Makes the program for a class of arguments and expected sizes.
-using Lower = std::function<Lowered(const LowerOptions &options)>;
+/// The pipeline for a target; `graph` must not change any more.
+Source source_of(std::shared_ptr<const Graph> graph, const Target &target);
 
 /// An Executable over any source of programs; compile() gives it the pipeline, tests give it
 /// programs made by hand.
-Executable make_executable(Interface interface, Lower lower, const CompileOptions &options);
+Executable make_executable(Interface interface, Source source, const CompileOptions &options);
+
+/// The Executable of a package that was read.
+Executable make_executable(Package package, const DeserializeOptions &options);
+
+/// What runs kernels where `wanted` is asked for. Throws NoDevice for Gpu without a driver.
+Executor resolve(Executor wanted);
+
+/// Variants that were compiled before: the first one and, if `has_general`, that for all sizes,
+/// then others.
+struct Stored {
+  std::vector<std::shared_ptr<const Variant>> variants;
+  std::vector<Compilation> how;
+  bool has_general = false;
+};
 
 }  // namespace fuse
 
@@ -34,8 +55,11 @@ FUSE_BEGIN_NAMESPACE
 
 class ExecutableImpl {
  public:
-  ExecutableImpl(Interface interface, Lower lower, const CompileOptions &options, Target target,
-                 Executor executor);
+  ExecutableImpl(Interface interface, Source source, const CompileOptions &options,
+                 const Machine &machine, Stored stored = {});
+
+  /// The same for a machine that serialize() writes code for.
+  void add_target(std::shared_ptr<const ExecutableImpl> other);
 
   void launch(CUstream_st *stream, const Arg *arguments, std::size_t count,
               const LaunchOptions &options) const;
@@ -47,10 +71,16 @@ class ExecutableImpl {
   /// where there is none.
   std::shared_ptr<const BoundLaunch> inspect(const Dims &dims) const;
 
+  std::vector<Compilation> prepare(const std::vector<Dims> &sizes,
+                                   const PrepareOptions &options) const;
+  std::string serialize() const;
+  std::vector<std::string> targets() const;
+
   const Interface &interface() const { return interface_; }
   const SizeSolver &solver() const { return solver_; }
-  const Target &target() const { return target_; }
-  Executor executor() const { return executor_; }
+  const Machine &machine() const { return machine_; }
+  const Target &target() const { return machine_.target; }
+  Executor executor() const { return machine_.executor; }
   const Variant &first_variant() const { return *first_; }
   int device() const { return options_.device; }
   std::vector<Compilation> compilations() const { return variants_.compilations(); }
@@ -64,6 +94,15 @@ class ExecutableImpl {
  private:
   static constexpr std::size_t kSlots = 64;
 
+  /// What the planner is asked for by a launch, and all sizes that kernels may take.
+  struct Demand {
+    VariantClass arguments;
+    Bindings sizes, all;
+  };
+
+  void compile_first();
+  void restore(Stored stored);
+  void load_first() const;
   std::vector<SharedMemory> resolve_in_place() const;
 
   std::shared_ptr<const Variant> build(const VariantClass &arguments, const Bindings &sizes) const;
@@ -77,13 +116,17 @@ class ExecutableImpl {
   std::shared_ptr<const Variant> variant_of(const VariantClass &arguments,
                                             const Bindings &sizes) const;
   std::string reason_for(const VariantClass &arguments) const;
+  std::string reason_to_prepare(const Demand &demand) const;
   void check_kinds(const Arg *arguments, std::size_t count) const;
   std::string names_in_order() const;
   [[noreturn]] void fail_strides(const BindOptions &options) const;
   ArgumentFacts facts_of(std::size_t i, const Arg &given, const std::int64_t *values) const;
   ArgumentFacts facts_of(std::size_t i, const std::int64_t *strides, int alignment,
                          const std::int64_t *values) const;
+  std::vector<ArgumentFacts> facts_of(const std::int64_t *values, const BindOptions &options) const;
   void add_strides(std::size_t i, const ArgumentFacts &facts, Bindings &sizes) const;
+  Demand demand_of(const ArgumentFacts *facts, const std::int64_t *values) const;
+  Section section() const;
   std::size_t fill_key(std::int64_t *key, const ArgumentFacts *facts, const std::int64_t *values,
                        const Context &context) const;
   void require_launchable(CUstream_st *stream) const;
@@ -95,19 +138,18 @@ class ExecutableImpl {
                                               std::vector<std::int64_t> key) const;
 
   Interface interface_;
-  Lower lower_;
+  Source source_;
   CompileOptions options_;
-  Target target_;
-  Executor executor_;
+  Machine machine_;
   SizeSolver solver_;
   std::vector<SharedMemory> in_place_;
   std::vector<int> element_sizes_;   // by argument
   Bindings expected_;                // of all symbols
   std::vector<std::string> tiered_;  // symbols that the first variant has tiers of
-  mutable std::mutex lower_mutex_;   // a Graph is read by one thread at a time
   mutable VariantSet variants_;
   std::shared_ptr<const Variant> first_;
   std::shared_ptr<const Variant> general_;  // no_recompile: serves whatever no other variant does
+  std::vector<std::shared_ptr<const ExecutableImpl>> others_;  // for further targets
   WorkspacePool workspaces_;
   /// Recently used sizes. A slot is replaced by whatever hashes to it, so the table is bounded.
   mutable std::array<std::atomic<std::shared_ptr<const BoundLaunch>>, kSlots> slots_;

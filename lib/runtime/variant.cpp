@@ -7,6 +7,9 @@
 #include "ir/format.h"
 #include "runtime/build_id.h"
 #include "runtime/disk_cache.h"
+#include "runtime/worker.h"
+
+#include <utility>
 
 namespace fuse {
 
@@ -27,19 +30,15 @@ std::string host_key(const Kernel &kernel, const Target &target) {
                      target.ptx, to_string(kernel));
 }
 
-/// The kernel, from the disk cache where it has it; `from_disk` stays true only then.
-HostKernel host_kernel_of(const Kernel &kernel, const Target &target, bool &from_disk) {
+/// The kernel compiled, from the disk cache where it has it; `from_disk` stays true only then.
+std::string host_code_of(const Kernel &kernel, const Target &target, bool &from_disk) {
   DiskCache &cache = DiskCache::process();
-  if (cache.folder().empty()) {
-    from_disk = false;
-    return HostKernel(kernel, target);
-  }
-  std::string key = host_key(kernel, target);
-  if (std::optional<std::string> stored = cache.load(key)) return HostKernel::link(*stored);
+  std::string key = cache.folder().empty() ? "" : host_key(kernel, target);
+  if (std::optional<std::string> stored = cache.load(key)) return *stored;
   from_disk = false;
   std::string compiled = compile_host_kernel(kernel, target);
   cache.store(key, compiled);
-  return HostKernel::link(compiled);
+  return compiled;
 }
 
 std::int64_t value_of(const Index &index, const Bindings &sizes) {
@@ -81,23 +80,73 @@ std::string ptx_of(const std::vector<Kernel> &kernels, const Target &target, boo
   return ptx;
 }
 
-Variant::Variant(Lowered lowered, VariantClass arguments, const Target &target, Executor executor)
-    : program_(std::move(lowered.program)),
-      arguments_(std::move(arguments)),
-      plan_from_disk_(lowered.from_disk) {
-  if (executor == Executor::Host) compile_for_host(target);
-  if (executor != Executor::Gpu || program_.kernels.empty()) return;
-  ptx_ = ptx_of(program_.kernels, target, &code_from_disk_);
-  dump("ptx", program_.name, ptx_);
+Machine machine_of(const Target &target, Executor executor) {
+  bool is_host =
+      executor == Executor::Host || (executor == Executor::None && target.name == "host");
+  return {target, executor, is_host ? CodeKind::Host : CodeKind::Gpu};
 }
 
-void Variant::compile_for_host(const Target &target) {
-  code_from_disk_ = !program_.kernels.empty();
-  for (const Kernel &k : program_.kernels)
-    host_kernels_.push_back(host_kernel_of(k, target, code_from_disk_));
+Variant::Variant(Lowered lowered, VariantClass arguments, const Machine &machine)
+    : program_(std::move(lowered.program)),
+      arguments_(std::move(arguments)),
+      machine_(machine),
+      plan_from_disk_(lowered.from_disk) {}
+
+Variant::Variant(Program program, VariantClass arguments, const Machine &machine, VariantCode code)
+    : program_(std::move(program)),
+      arguments_(std::move(arguments)),
+      machine_(machine),
+      has_code_(true),
+      code_(std::move(code)) {}
+
+/// With mutex_ held.
+void Variant::generate() const {
+  if (std::exchange(has_code_, true)) return;
+  try {
+    code_from_disk_ = !program_.kernels.empty();
+    if (machine_.code == CodeKind::Host) {
+      for (const Kernel &k : program_.kernels)
+        code_.host.push_back(host_code_of(k, machine_.target, code_from_disk_));
+    } else if (!program_.kernels.empty()) {
+      code_.ptx = ptx_of(program_.kernels, machine_.target, &code_from_disk_);
+      dump("ptx", program_.name, code_.ptx);
+    }
+  } catch (...) {
+    has_code_ = false;
+    code_ = {};
+    throw;
+  }
+}
+
+/// With mutex_ held.
+void Variant::link_for_host() const {
+  if (!host_kernels_.empty()) return;
+  std::vector<HostKernel> linked;
+  for (const std::string &compiled : code_.host) linked.push_back(HostKernel::link(compiled));
+  host_kernels_ = std::move(linked);
+}
+
+void Variant::prepare() const {
+  if (machine_.executor == Executor::None) return;
+  std::lock_guard lock(mutex_);
+  generate();
+  if (machine_.executor == Executor::Host) link_for_host();
+}
+
+VariantCode Variant::code() const {
+  std::lock_guard lock(mutex_);
+  generate();
+  return code_;
+}
+
+const std::vector<HostKernel> &Variant::host_kernels() const {
+  std::lock_guard lock(mutex_);
+  if (host_kernels_.empty() && !code_.host.empty()) run_on_worker([&] { link_for_host(); });
+  return host_kernels_;
 }
 
 std::string Variant::origin() const {
+  std::lock_guard lock(mutex_);
   if (plan_from_disk_ && code_from_disk_) return "plan and code from disk";
   if (plan_from_disk_) return "plan from disk";
   return code_from_disk_ ? "code from disk" : "";
@@ -115,6 +164,13 @@ std::string Variant::objection(const Bindings &sizes) const {
   return limit ? "sizes beyond a limit: " + limit->why : "";
 }
 
+/// With mutex_ held. A driver loads what an earlier one assembled for the same device.
+const std::string &Variant::cubin_for(int sm) const {
+  for (const Cubin &cubin : code_.cubins)
+    if (cubin.sm == sm && cubin.driver <= driver().version) return cubin.image;
+  return code_.cubins.emplace_back(sm, driver().version, assemble(code_.ptx, sm)).image;
+}
+
 const std::vector<CUfunction> &Variant::functions(const Context &context) const {
   std::lock_guard lock(mutex_);
   auto it = functions_.find(context.id);
@@ -122,8 +178,7 @@ const std::vector<CUfunction> &Variant::functions(const Context &context) const 
   std::vector<FunctionSettings> all;
   for (std::size_t i = 0; i < program_.kernels.size(); ++i) all.push_back(settings(i));
   std::vector<CUfunction> loaded;
-  if (!all.empty())
-    loaded = load_functions(context, assemble(ptx_, compute_capability(context)), all);
+  if (!all.empty()) loaded = load_functions(context, cubin_for(compute_capability(context)), all);
   return functions_[context.id] = std::move(loaded);
 }
 

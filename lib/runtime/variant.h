@@ -24,11 +24,42 @@ using VariantClass = std::vector<ArgumentClass>;
 const Limit *broken_limit(const Program &program, const Bindings &sizes);
 const SizeRange *broken_range(const Program &program, const Bindings &sizes);
 
-/// Immutable, but for code that is loaded into further contexts. Thread-safe.
+enum class CodeKind : std::uint8_t { Gpu, Host };
+
+/// What code is made for, and what runs it.
+struct Machine {
+  Target target;
+  Executor executor = Executor::None;
+  CodeKind code = CodeKind::Gpu;  // without an executor, what a file holds
+};
+Machine machine_of(const Target &target, Executor executor);
+
+/// PTX that a driver has assembled.
+struct Cubin {
+  int sm = 0;
+  int driver = 0;  // version; later drivers load it too
+  std::string image;
+};
+
+/// Code of all kernels of a program.
+struct VariantCode {
+  std::string ptx;                // CodeKind::Gpu; empty where there is no kernel
+  std::vector<Cubin> cubins;      // likewise
+  std::vector<std::string> host;  // CodeKind::Host: what compile_host_kernel() gives, by kernel
+};
+
+/// Immutable, but for code, which is made when it is first asked for. Thread-safe.
 class Variant {
  public:
-  /// Generates the code for the executor; call it on a worker thread.
-  Variant(Lowered lowered, VariantClass arguments, const Target &target, Executor executor);
+  Variant(Lowered lowered, VariantClass arguments, const Machine &machine);
+  /// With code that was made before.
+  Variant(Program program, VariantClass arguments, const Machine &machine, VariantCode code);
+
+  /// Generates what the executor runs, if it is not there. Call it on a worker thread.
+  void prepare() const;
+
+  /// The code, generated where it is not there; without an executor too. On a worker thread.
+  VariantCode code() const;
 
   const Program &program() const { return program_; }
   /// Which parts of it were on disk; empty if none.
@@ -47,21 +78,27 @@ class Variant {
   /// Functions of the kernels in the context, which must be current. Executor::Gpu.
   const std::vector<cuda::CUfunction> &functions(const Context &context) const;
 
-  /// Executor::Host.
-  const HostKernel &host_kernel(std::size_t kernel) const { return host_kernels_[kernel]; }
+  Executor executor() const { return machine_.executor; }
+
+  /// Kernels linked into the process; they stay where they are. Executor::Host.
+  const std::vector<HostKernel> &host_kernels() const;
 
   FunctionSettings settings(std::size_t kernel) const;
 
  private:
-  void compile_for_host(const Target &target);
+  void generate() const;
+  void link_for_host() const;
+  const std::string &cubin_for(int sm) const;
 
   Program program_;
   VariantClass arguments_;
-  std::string ptx_;
-  bool plan_from_disk_ = false, code_from_disk_ = false;
-  std::vector<HostKernel> host_kernels_;
+  Machine machine_;
+  bool plan_from_disk_ = false;
 
-  mutable std::mutex mutex_;  // of functions_, whose elements stay where they are
+  mutable std::mutex mutex_;  // of all that follows; elements of functions_ stay where they are
+  mutable bool has_code_ = false, code_from_disk_ = false;
+  mutable VariantCode code_;
+  mutable std::vector<HostKernel> host_kernels_;
   mutable std::map<std::uint64_t, std::vector<cuda::CUfunction>> functions_;  // by context id
 };
 

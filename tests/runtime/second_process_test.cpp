@@ -1,5 +1,6 @@
 // Processes that share a cache folder: the second one plans nothing, generates no code and
 // assembles none. The test starts itself again as the process that compiles, on the fake driver.
+#include "codegen/codegen.h"
 #include "fake_cuda.h"
 
 #include <fuse/compile.h>
@@ -12,6 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <thread>
@@ -21,7 +24,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Softmax of a row of which two elements are 1 and the others minus infinity: a half each.
+/// On the host: softmax of a row of which two elements are 1 and the others minus infinity: a half
+/// each.
 void run(const fuse::Executable &executable) {
   std::vector<std::uint16_t> x(2 * 4097, 0xff80), y(2 * 4097), m(4097);
   x[5] = x[7] = 0x3f80;
@@ -34,16 +38,19 @@ void run(const fuse::Executable &executable) {
   std::printf("ran: %g\n", value);
 }
 
-/// What the compiling process prints: reasons, modules assembled, and all that was decided.
-int compile_and_tell(fuse::Executor executor) {
-  fuse::Graph graph = fuse::parse(R"(graph @softmax(%x: bf16[B, 4097]) {
+fuse::Graph softmax() {
+  return fuse::parse(R"(graph @softmax(%x: bf16[B, 4097]) {
   %y = softmax %x axis=1
   %m = max %x axes=[0]
   return %y as y, %m as m
 })");
+}
+
+/// What the compiling process prints: reasons, modules assembled, and all that was decided.
+int compile_and_tell(fuse::Executor executor) {
   fuse::CompileOptions options;
   options.executor = executor;
-  fuse::Executable executable = fuse::compile(graph, options);
+  fuse::Executable executable = fuse::compile(softmax(), options);
   for (const fuse::Compilation &c : executable.compilations()) std::puts(c.reason.c_str());
   std::printf("%d assembled\n", fake_cuda().count("cuLinkAddData"));
   for (const fuse::KernelReport &k : executable.kernels({8}))
@@ -53,6 +60,30 @@ int compile_and_tell(fuse::Executor executor) {
     std::printf("%s: %s, %s %a\n", d.about.c_str(), d.chosen.c_str(), d.why.c_str(),
                 d.gain_seconds);
   if (executor == fuse::Executor::Host) run(executable);
+  return 0;
+}
+
+/// Writes the Executable for a machine that is not there.
+int serialize_to(const std::string &path) {
+  fuse::CompileOptions options;
+  options.executor = fuse::Executor::None;
+  options.targets = {fuse::Target::named("h200"), fuse::Target::named("host")};
+  std::ofstream(path, std::ios::binary) << fuse::compile(softmax(), options).serialize();
+  return 0;
+}
+
+/// Loads the file, launches, and tells what ran for it.
+int deserialize_from(const std::string &path, fuse::Executor executor) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  fuse::DeserializeOptions options;
+  options.executor = executor;
+  fuse::Executable executable = fuse::deserialize(bytes, options);
+  run(executable);
+  for (const fuse::Compilation &c : executable.compilations()) std::puts(c.reason.c_str());
+  std::puts(fuse::has_used_llvm() ? "LLVM was used" : "without LLVM");
+  std::printf("%d assembled, %d launched\n", fake_cuda().count("cuLinkAddData"),
+              fake_cuda().count("cuLaunchKernelEx"));
   return 0;
 }
 
@@ -81,14 +112,19 @@ struct Told {
   std::string reason, assembled, decided;
 };
 
-/// A process of its own with the cache folder.
-Told run_process(const std::string &folder, const std::string &executor = "gpu") {
+/// What a process of its own with the cache folder prints.
+std::string output_of(const std::string &arguments, const std::string &folder) {
   std::string command = "FUSE_CACHE_DIR='" + folder + "' FUSE_LIBCUDA='" FAKE_CUDA "' '" +
-                        fs::read_symlink("/proc/self/exe").string() + "' --compile " + executor;
+                        fs::read_symlink("/proc/self/exe").string() + "' " + arguments;
   FILE *pipe = ::popen(command.c_str(), "r");
   std::string text;
   for (int c; (c = std::fgetc(pipe)) != EOF;) text += static_cast<char>(c);
   EXPECT_EQ(::pclose(pipe), 0) << text;
+  return text;
+}
+
+Told run_process(const std::string &folder, const std::string &executor = "gpu") {
+  std::string text = output_of("--compile " + executor, folder);
   Told told;
   auto take_line = [&] {
     std::string line = text.substr(0, text.find('\n'));
@@ -155,6 +191,16 @@ TEST_F(SecondProcessTest, ProcessesThatStartTogetherAgree) {
   EXPECT_EQ(run_process(folder).reason, "first compilation (plan and code from disk)");
 }
 
+TEST_F(SecondProcessTest, LoadsAFileWithoutACompiler) {
+  std::string file = (folder / "softmax.fusejit").string();
+  EXPECT_EQ(output_of("--serialize " + file, ""), "");
+  EXPECT_EQ(output_of("--deserialize gpu " + file, ""),
+            "ran: 0\ndeserialized\nwithout LLVM\n1 assembled, 2 launched\n");
+  EXPECT_EQ(output_of("--deserialize host " + file, ""),
+            "ran: 0.5\ndeserialized\nLLVM was used\n0 assembled, 0 launched\n")
+      << "for linking";
+}
+
 TEST_F(SecondProcessTest, ObjectsMayBeDestroyedAfterMain) {
   std::string command = "FUSE_CACHE_DIR='' FUSE_LIBCUDA='" FAKE_CUDA "' '" +
                         fs::read_symlink("/proc/self/exe").string() + "' --after-main";
@@ -162,11 +208,13 @@ TEST_F(SecondProcessTest, ObjectsMayBeDestroyedAfterMain) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 1 && std::string(argv[1]) == "--after-main") return leave_to_static_destructors();
-  if (argc > 1 && std::string(argv[1]) == "--compile") {
-    bool on_host = argc > 2 && std::string(argv[2]) == "host";
-    return compile_and_tell(on_host ? fuse::Executor::Host : fuse::Executor::Gpu);
-  }
+  std::vector<std::string> words(argv + 1, argv + argc);
+  auto executor = [&] { return words[1] == "host" ? fuse::Executor::Host : fuse::Executor::Gpu; };
+  if (words.size() == 1 && words[0] == "--after-main") return leave_to_static_destructors();
+  if (words.size() == 2 && words[0] == "--compile") return compile_and_tell(executor());
+  if (words.size() == 2 && words[0] == "--serialize") return serialize_to(words[1]);
+  if (words.size() == 3 && words[0] == "--deserialize")
+    return deserialize_from(words[2], executor());
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -4,6 +4,7 @@
 #include "expect_error.h"
 #include "programs.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -17,8 +18,8 @@ const VariantClass kAligned(3), kUnaligned = {{false, 4}, {}, {}};
 std::shared_ptr<const Variant> make(const VariantClass &arguments, const Bindings &sizes) {
   LowerOptions options;
   options.sizes = sizes;
-  return std::make_shared<const Variant>(scale_program(options), arguments, Target{},
-                                         Executor::None);
+  return std::make_shared<const Variant>(scale_program(options), arguments,
+                                         machine_of(Target{}, Executor::None));
 }
 
 }  // namespace
@@ -134,4 +135,119 @@ TEST(VariantSet, WaitersGetTheErrorAndTheNextCallTriesAgain) {
   EXPECT_GE(errors, 1);
   EXPECT_NO_THROW(set.get(kAligned, {{"B", 5}}, "why", true));
   EXPECT_EQ(builds, 2);
+}
+
+namespace {
+
+/// Sizes that scale_program() has two programs for: up to 65,536, and beyond.
+std::vector<VariantSet::Request> requests(std::initializer_list<std::int64_t> sizes) {
+  std::vector<VariantSet::Request> all;
+  for (std::int64_t size : sizes)
+    all.push_back({kAligned, {{"B", size}}, "prepared for B = " + std::to_string(size)});
+  return all;
+}
+
+void use_nothing(const Variant &) {}
+
+}  // namespace
+
+TEST(VariantSet, PreparesTheFewestVariants) {
+  for (unsigned threads : {1u, 2u, 5u, 0u}) {
+    VariantSet set(make);
+    auto all = requests({5, 100000, 6, 200000, 7});
+    std::vector<Compilation> done = set.prepare(all, threads, use_nothing);
+    ASSERT_EQ(done.size(), 2u) << threads;
+    EXPECT_EQ(done[0].reason, "prepared for B = 5");
+    EXPECT_EQ(done[1].reason, "prepared for B = 100000");
+    EXPECT_EQ(set.compilations().size(), 2u);
+    EXPECT_TRUE(set.prepare(all, threads, use_nothing).empty());
+    for (const VariantSet::Request &r : all)
+      EXPECT_NO_THROW(set.get(r.arguments, r.sizes, "unused", false));
+  }
+}
+
+TEST(VariantSet, PreparesAtOnceOnSoManyThreads) {
+  std::atomic<int> running{0}, most{0};
+  VariantSet set([&](const VariantClass &arguments, const Bindings &sizes) {
+    most = std::max(most.load(), ++running);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    --running;
+    return make(arguments, sizes);
+  });
+  std::vector<VariantSet::Request> all;
+  for (int i = 0; i < 9; ++i) all.push_back({{{false, 1000 + i}, {}, {}}, {{"B", 5}}, "why"});
+  EXPECT_EQ(set.prepare(all, 3, use_nothing).size(), 9u);
+  EXPECT_EQ(most, 3);
+}
+
+TEST(VariantSet, UsesWhatServesWhetherItWasThereOrNot) {
+  VariantSet set(make);
+  auto first = set.start(kAligned, {});
+  std::atomic<int> used{0};
+  set.prepare(requests({5, 6, 100000}), 2, [&](const Variant &) { ++used; });
+  EXPECT_EQ(used, 2);
+}
+
+TEST(VariantSet, LaunchesWaitForWhatIsPrepared) {
+  std::atomic<int> builds{0};
+  std::atomic<bool> started{false};
+  VariantSet set([&](const VariantClass &arguments, const Bindings &sizes) {
+    ++builds;
+    started = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    return make(arguments, sizes);
+  });
+  std::thread launches([&] {
+    while (!started) std::this_thread::yield();
+    set.get(kAligned, {{"B", 100000}}, "a launch", true);
+    set.get(kAligned, {{"B", 6}}, "a launch", true);
+  });
+  set.prepare(requests({5, 100000}), 2, use_nothing);
+  launches.join();
+  EXPECT_EQ(builds, 2);
+  EXPECT_EQ(set.compilations().size(), 2u);
+}
+
+TEST(VariantSet, PreparingWaitsForLaunches) {
+  std::atomic<int> builds{0};
+  std::atomic<bool> started{false};
+  VariantSet set([&](const VariantClass &arguments, const Bindings &sizes) {
+    ++builds;
+    started = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    return make(arguments, sizes);
+  });
+  std::thread launch([&] { set.get(kAligned, {{"B", 6}}, "a launch", true); });
+  while (!started) std::this_thread::yield();
+  EXPECT_TRUE(set.prepare(requests({5, 7}), 2, use_nothing).empty());
+  launch.join();
+  EXPECT_EQ(builds, 1);
+}
+
+TEST(VariantSet, AFailureLeavesTheOthersPrepared) {
+  VariantSet set(make);
+  EXPECT_EQ(error_of(ErrorCode::Unsupported,
+                     [&] { set.prepare(requests({1 << 20, 5}), 2, use_nothing); }),
+            "scale does not support these sizes: more than 65536 elements");
+  EXPECT_EQ(set.compilations().size(), 1u);
+  EXPECT_NO_THROW(set.get(kAligned, {{"B", 5}}, "unused", false));
+  EXPECT_EQ(error_of(ErrorCode::Io,
+                     [&] {
+                       set.prepare(requests({100000}), 2, [](const Variant &) {
+                         throw Error(ErrorCode::Io, "cannot be used");
+                       });
+                     }),
+            "cannot be used");
+  EXPECT_EQ(set.prepare(requests({100000}), 2, use_nothing).size(), 1u);
+}
+
+TEST(VariantSet, KeepsAllThatIsPrepared) {
+  VariantSet set(make);
+  std::vector<VariantSet::Request> all;
+  for (std::size_t i = 0; i <= VariantSet::kMaxVariants + 1; ++i)
+    all.push_back({{{false, 1000 + static_cast<int>(i)}, {}, {}}, {{"B", 5}}, "why"});
+  set.prepare(all, 2, use_nothing);
+  set.get(kUnaligned, {{"B", 5}}, "a launch", true);
+  for (const VariantSet::Request &r : all)
+    EXPECT_NO_THROW(set.get(r.arguments, r.sizes, "unused", false));
 }

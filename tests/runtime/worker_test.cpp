@@ -2,7 +2,9 @@
 #include "runtime/worker.h"
 #include "expect_error.h"
 
+#include <atomic>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -28,4 +30,19 @@ TEST(Worker, RethrowsInTheCaller) {
     fuse::run_on_worker([] { throw fuse::Error(fuse::ErrorCode::Io, "from the worker"); });
   });
   EXPECT_EQ(text, "from the worker");
+}
+
+TEST(Worker, CallsEachNumberOnceWhateverTheyThrow) {
+  for (unsigned threads : {0u, 1u, 3u, 100u}) {
+    std::vector<std::atomic<int>> calls(20);
+    std::string text = error_of(fuse::ErrorCode::Io, [&] {
+      fuse::run_on_workers(calls.size(), threads, [&](std::size_t i) {
+        ++calls[i];
+        if (i % 7 == 5) throw fuse::Error(fuse::ErrorCode::Io, "from " + std::to_string(i));
+      });
+    });
+    EXPECT_EQ(text, "from 5") << "the least of 5, 12 and 19";
+    for (const std::atomic<int> &count : calls) EXPECT_EQ(count, 1);
+  }
+  fuse::run_on_workers(0, 0, [](std::size_t) { FAIL(); });
 }

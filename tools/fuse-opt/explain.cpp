@@ -19,6 +19,7 @@ Executable compile_for(const Graph &graph, const Target &target, const Options &
   compiling.executor = Executor::None;
   compiling.target = target;
   compiling.strict = options.strict;
+  compiling.batch_invariant = options.batch_invariant;
   compiling.expected_sizes = options.dims;
   compiling.overrides = options.overrides;
   return compile(graph, compiling);
@@ -134,4 +135,17 @@ std::string explain(const Graph &graph, const Options &options) {
     text = side_by_side(std::string(graph.name()), targets, executables) + "\n";
   for (const Executable &e : executables) text += e.explain(e.overview().sizes);
   return text;
+}
+
+std::string serialized(const Graph &graph, const Options &options) {
+  CompileOptions compiling;
+  compiling.executor = Executor::None;
+  compiling.targets = targets_of(options);
+  compiling.strict = options.strict;
+  compiling.batch_invariant = options.batch_invariant;
+  compiling.expected_sizes = options.dims;
+  compiling.overrides = options.overrides;
+  Executable executable = compile(graph, compiling);
+  if (options.dims.size() == executable.symbols().size()) executable.prepare({options.dims});
+  return executable.serialize();
 }

@@ -4,6 +4,7 @@
 // stderr.
 #include "arguments.h"
 #include "files.h"
+#include "report.h"
 #include "reproducer.h"
 #include "stages.h"
 
@@ -32,8 +33,11 @@ std::string_view first_word(std::string_view text) {
 }
 
 void refuse_graph_options(const Options &o, std::string_view what) {
-  const std::pair<bool, const char *> given[] = {
-      {!o.passes.empty(), "--pass"}, {o.explain != Explain::No, "--explain"}, {o.run, "--run"}};
+  const std::pair<bool, const char *> given[] = {{!o.passes.empty(), "--pass"},
+                                                 {o.explain != Explain::No, "--explain"},
+                                                 {o.run, "--run"},
+                                                 {!o.report.empty(), "--report"},
+                                                 {!o.serialize.empty(), "--serialize"}};
   for (const auto &[is_given, option] : given)
     if (is_given)
       throw UsageError(std::string(option) + " takes a graph, not a " + std::string(what));
@@ -57,11 +61,14 @@ int drive_graph(const std::string &source, const std::string &file, Options opti
   fuse::Graph given = fuse::parse(source, file);
   check_dims(given, options.dims);
   fuse::Graph graph = transform(given, options);
-  if (options.emit.empty() && !options.run && options.explain == Explain::No)
+  bool has_file = !options.report.empty() || !options.serialize.empty();
+  if (options.emit.empty() && !options.run && options.explain == Explain::No && !has_file)
     options.emit = {Stage::Graph};
   if (!options.emit.empty()) emit(graph, options);
   if (options.explain != Explain::No)
     write_file(explain_path(graph, options), explain(graph, options));
+  if (!options.report.empty()) write_file(options.report, report_page(graph, options));
+  if (!options.serialize.empty()) write_file(options.serialize, serialized(graph, options));
   if (!options.run) return kOk;
   std::string report;
   bool passed = run_graph(graph, options, report);

@@ -16,6 +16,8 @@ constexpr const char *kFooter = R"(Examples:
   fuse-opt gelu.fuse --pass=simplify,widen --print-after=all
   fuse-opt gelu.fuse --emit=plan,kernel,ptx --target=a100 -o out/
   fuse-opt gelu.fuse --explain --target=a100,h100,h200 --dim B=512
+  fuse-opt gelu.fuse --report=gelu.html --dim B=512
+  fuse-opt gelu.fuse --serialize=gelu.fusejit --target=h100,h200 --dim B=512
   fuse-opt gelu.fuse --run --verify --on=host --in x=x.npy --out y=y.npy
 Exit codes: 0 ok, 1 program or input, 2 usage, 3 mismatch, 4 no device.)";
 
@@ -133,6 +135,12 @@ void add_plan_options(CLI::App &app, Options &o, Words &words) {
            "machines: see --list-targets; auto; a file of figures");
   add_list(app, "--dim", words.dims, "B=512", "size of a symbol");
   app.add_flag("--explain", words.explain, "what was decided, why, at which price; =json");
+  app.add_option("--report", o.report, "the same as a page, with drawings and texts")
+      ->type_name("out.html");
+  app.add_option("--serialize", o.serialize, "write an executable with code for the machines")
+      ->type_name("FILE");
+  app.add_flag("--batch-invariant", o.batch_invariant,
+               "a row's bits do not depend on how many there are");
   add_list(app, "--keep", words.keep, "%3", "store this value");
   add_list(app, "--recompute", words.recompute, "%3", "compute it again where it is read");
   add_list(app, "--no-fuse", words.no_fuse, "%3,%4", "never in one kernel", false);

@@ -27,6 +27,8 @@ struct Options {
   std::map<std::string, std::string> in, out, expect;  // by argument: files, values of scalars
   fuse::Executor on = fuse::Executor::Auto;
   Explain explain = Explain::No;
+  std::string report, serialize;  // files; empty: none
+  bool batch_invariant = false;
   bool strict = false, time = false, run = false, verify = false;
   bool list_ops = false, list_passes = false, list_targets = false;
 };

@@ -160,6 +160,7 @@ bool run_graph(const Graph &graph, const Options &options, std::string &text) {
   compiling.executor = options.on;
   compiling.target = run_target(options);
   compiling.strict = options.strict;
+  compiling.batch_invariant = options.batch_invariant;
   compiling.expected_sizes = run.sizes;
   compiling.overrides = options.overrides;
   Executable executable = compile(graph, compiling);

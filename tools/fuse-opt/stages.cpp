@@ -104,12 +104,7 @@ class Lowering {
     if (options.emit.size() == static_cast<std::size_t>(std::count(
                                    options.emit.begin(), options.emit.end(), Stage::Graph)))
       return;
-    lowering_.strict = options.strict;
-    lowering_.sizes = options.dims;
-    lowering_.divisors = divisors_of(options.dims);
-    lowering_.narrow_offsets =
-        !options.dims.empty() && has_narrow_offsets(graph.data(), options.dims);
-    lowering_.overrides = options.overrides;
+    lowering_ = lowering_of(graph, options);
     planned_ = timed("passes, plan", options,
                      [&] { return plan_graph(graph, target, lowering_, listener(options)); });
     if (!wants(options, {Stage::Program, Stage::Kernel, Stage::Llvm, Stage::Ptx, Stage::Sass}))
@@ -183,6 +178,17 @@ void emit_lowered(const std::string &name, const Program &program, const Options
 Graph transform(const Graph &graph, const Options &options) {
   std::vector<std::string_view> names(options.passes.begin(), options.passes.end());
   return run_passes(graph, names, listener(options));
+}
+
+LowerOptions lowering_of(const Graph &graph, const Options &options) {
+  LowerOptions lowering;
+  lowering.strict = options.strict;
+  lowering.batch_invariant = options.batch_invariant;
+  lowering.sizes = options.dims;
+  lowering.divisors = divisors_of(options.dims);
+  lowering.narrow_offsets = !options.dims.empty() && has_narrow_offsets(graph.data(), options.dims);
+  lowering.overrides = options.overrides;
+  return lowering;
 }
 
 void emit(const Graph &graph, const Options &options) {

@@ -41,15 +41,6 @@ Index offset_of(const TensorRef &tensor, std::span<const Index> position);
 /// `in layout { body }`
 Stmt in_layout(LayoutId layout, std::vector<Stmt> body);
 
-/// `for name { body }`
-inline Stmt for_loop(const char *name, std::vector<Stmt> body) {
-  Stmt s;
-  s.kind = StmtKind::For;
-  s.loop = name;
-  s.body = std::move(body);
-  return s;
-}
-
 /// Emits statements for nodes of one kernel into two lists: `inner` for values that depend on
 /// looped dims, `outer` for all others. They may be the same list.
 class BodyBuilder {

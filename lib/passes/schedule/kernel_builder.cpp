@@ -7,13 +7,16 @@
 
 #include "ir/format.h"
 #include "ir/op.h"
+#include "passes/row_symbols.h"
 #include "passes/schedule/empty_axes.h"
 #include "passes/schedule/kernel_reductions.h"
 #include "passes/schedule/liveness.h"
+#include "passes/schedule/loops.h"
 #include "passes/schedule/mapping.h"
 #include "passes/schedule/split_parts.h"
 #include "passes/schedule/split_scan.h"
 #include "passes/schedule/tiles.h"
+#include "passes/size_class.h"
 
 #include <algorithm>
 #include <utility>
@@ -34,7 +37,12 @@ class Assembler {
         options_(options),
         approximable_(approximable),
         common_threads_(common_threads),
-        sizes_(graph.symbols, options) {}
+        sizes_(graph.symbols, options),
+        usual_sizes_(options.sizes) {
+    if (!options.batch_invariant) return;
+    row_symbols_ = row_symbols(graph);
+    usual_sizes_ = expected_sizes(graph.symbols, sizes_without_rows(graph, options.sizes));
+  }
 
   BuiltKernel run() {
     domain_ = planned_.domain;
@@ -58,8 +66,8 @@ class Assembler {
       if (s.kind == StmtKind::Random) words.push_back(&s);
     }
     mapping_ = choose_mapping({built_.kernel, domain_, accesses, words, reductions_.use, target_,
-                               options_, sizes_, alignments_, statements,
-                               most_live(built_.kernel, body), common_threads_});
+                               options_, sizes_, alignments_, usual_sizes_, row_symbols_,
+                               statements, most_live(built_.kernel, body), common_threads_});
     if (mapping_.form == Form::SplitScan)
       assemble_split_scan();
     else
@@ -76,6 +84,8 @@ class Assembler {
   const std::vector<bool> &approximable_;
   int common_threads_;
   SizeAssumptions sizes_;
+  Bindings usual_sizes_;
+  std::set<std::string> row_symbols_;
   BufferAlignments alignments_;
   Domain domain_;
   KernelTensors tensors_;
@@ -249,28 +259,9 @@ class Assembler {
     Stmt s = for_loop(kRowLoop, std::move(body));
     bool scans_rows = reductions_.use.scans > 0;
     s.reverse = scans_rows && reductions_.use.reverse && !domain_.has_columns();
-    s.partition = !domain_.has_columns() && !scans_rows && has_edges();
+    s.partition =
+        !domain_.has_columns() && !scans_rows && has_edges(built_.kernel, mapping_.layout);
     return s;
-  }
-
-  bool has_edges() const {
-    const std::vector<Axis> &axes = mapping_.layout.axes;
-    return std::any_of(axes.begin(), axes.end(), [&](const Axis &axis) {
-      return has_loop(axis) && !is_exact(built_.kernel, axis);
-    });
-  }
-
-  static bool has_loop(const Layout &layout) {
-    return std::any_of(layout.axes.begin(), layout.axes.end(), [](const Axis &axis) {
-      return std::any_of(axis.digits.begin(), axis.digits.end(),
-                         [](const Digit &d) { return d.kind == DigitKind::Loop; });
-    });
-  }
-
-  static bool has_loop(const Axis &axis) {
-    return std::any_of(axis.digits.begin(), axis.digits.end(), [](const Digit &d) {
-      return d.kind == DigitKind::Loop && !d.extent.is_constant(1);
-    });
   }
 
   void reduce_pass(BodyBuilder &builder, int pass, std::vector<Stmt> &body) {
@@ -340,7 +331,7 @@ class Assembler {
     std::vector<std::vector<ValueId>> totals;
     for (NodeId node : scans) totals.push_back(builder.total_of_scan(node));
     body.push_back(for_loop(kRowLoop, std::move(inner)));
-    body.back().partition = has_edges();
+    body.back().partition = has_edges(built_.kernel, mapping_.layout);
     built_.kernel.layouts = {mapping_.layout, mapping_.finish};
     starts.store(built_, builder, totals, body);
     finish(builder);

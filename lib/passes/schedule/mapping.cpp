@@ -78,21 +78,17 @@ class Chooser : MappingBuilder {
 
   void map_columns() {
     vec_ = std::min(vec_, dividing_vector());
-    if (!starts_are_aligned()) vec_ = 1;
+    if (!starts_are_aligned() || numbers_rows(inner_)) vec_ = 1;
     Index columns = p_.domain.dims[inner_].extent;
     bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
     std::int64_t n = keeps ? row_length(extent(folded_)) : expected_at_least_1(extent(folded_));
-    std::int64_t lanes =
-        std::min<std::int64_t>(32, pow2_at_least(ceil_div(expected_at_least_1(columns), vec_)));
+    std::int64_t lanes = std::min<std::int64_t>(32, pow2_at_least(ceil_div(usual(columns), vec_)));
     std::int64_t down = kFlatThreads / lanes;
     if (keeps && map_resident_columns(n, lanes, down)) return;
     fit_exchange(lanes * down, 2);  // the last block of a split combines its parts too
-    std::int64_t tiles = ceil_div(expected(columns), lanes * vec_) * expected_outer();
     std::int64_t step = down * unroll();
     std::int64_t parts =
-        keeps ? 1
-              : std::clamp<std::int64_t>(4 * p_.target.num_sms / std::max<std::int64_t>(tiles, 1),
-                                         1, ceil_div(n, step));
+        keeps ? 1 : parts_of_columns(n, ceil_div(usual(columns), lanes * vec_), step);
     m_.form = keeps || parts == 1 ? Form::Streaming : Form::Split;
     m_.threads = static_cast<int>(lanes * down);
     Index count = ceildiv(extent(folded_), parts * step);
@@ -106,6 +102,15 @@ class Chooser : MappingBuilder {
     Index grid_tiles = ceildiv(columns, lanes * vec_) * extent(outer());
     finish_split(m_.threads, parts, grid_tiles, kept[0], down, lanes);
     m_.finish.axes.insert(m_.finish.axes.begin(), kept.begin() + 1, kept.end());
+  }
+
+  /// Parts of columns of n elements, each a few steps long where outer dims do not count.
+  std::int64_t parts_of_columns(std::int64_t n, std::int64_t tiles, std::int64_t step) const {
+    constexpr std::int64_t kSteps = 8;
+    if (!rows_alike()) tiles *= expected_outer();
+    std::int64_t most = ceil_div(n, rows_alike() ? kSteps * step : step);
+    return std::clamp<std::int64_t>(4 * p_.target.num_sms / std::max<std::int64_t>(tiles, 1), 1,
+                                    most);
   }
 
   std::vector<DimId> outer() const {

@@ -4,6 +4,8 @@
 #include "passes/passes.h"
 #include "passes/schedule/access.h"
 
+#include <set>
+#include <string>
 #include <vector>
 
 namespace fuse {
@@ -76,9 +78,11 @@ struct MappingProblem {
   const LowerOptions &options;
   SizeAssumptions &sizes;
   const BufferAlignments &alignments;
-  std::int64_t statements = 1;  // of the flat body
-  std::int64_t live = 1;        // registers of one slot where most of its values are live
-  int common_threads = 0;       // of kernels that shall differ in sizes alone; 0: this one's own
+  const Bindings &usual_sizes;               // of symbols: as expected, but of row_symbols
+  const std::set<std::string> &row_symbols;  // whose sizes batch_invariant hides
+  std::int64_t statements = 1;               // of the flat body
+  std::int64_t live = 1;   // registers of one slot where most of its values are live
+  int common_threads = 0;  // of kernels that shall differ in sizes alone; 0: this one's own
 };
 
 /// Chooses form and layouts. Dims of a Split mapping beyond the domain's are numbered from

@@ -16,7 +16,7 @@ class MappingBuilder : protected MappingQueries {
       : MappingQueries(problem),
         folded_(p_.domain.with_role(DimRole::Row)),
         kept_(p_.domain.with_role(DimRole::Kept)) {
-    inner_ = contiguous_dim(p_.draft, p_.accesses, p_.options.sizes);
+    inner_ = contiguous_dim(p_.draft, p_.accesses, p_.usual_sizes);
     vec_ = widest_useful_vector();
     m_.layout.name = "L";
   }

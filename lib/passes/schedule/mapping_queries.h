@@ -35,6 +35,20 @@ class MappingQueries {
 
   std::int64_t expected(const Index &index) const { return p_.sizes.expected(index); }
 
+  /// The value of an extent of kept dims.
+  std::int64_t usual(const Index &index) const {
+    return p_.sizes.expected_at(index, p_.usual_sizes);
+  }
+
+  /// Whether rows shall be laid out alike, however many they are and wherever one lies.
+  bool rows_alike() const { return p_.options.batch_invariant; }
+
+  /// Whether a dim numbers rows: vectors along it depend on how many there are.
+  bool numbers_rows(DimId d) const {
+    return any_atom(p_.domain.dims[d].extent,
+                    [&](const Atom &a) { return p_.row_symbols.contains(a.symbol); });
+  }
+
   /// The length of a row that a layout holds, behind a head: of a tier, where sizes are not known.
   std::int64_t row_length(const Index &row, int head = 0) const {
     return std::max<std::int64_t>(1, p_.sizes.tier(row + head) - head);

@@ -16,7 +16,7 @@ constexpr std::int64_t kPipedStages = 3;         // one worked on, two under way
 constexpr std::int64_t kMinPipedRows = 4;        // of a cluster, for which it stays
 constexpr std::int64_t kWarpRowBytes = 4 << 10;  // that a warp passes over, not a block
 constexpr std::int64_t kMinWarpRows = 64;        // for each SM, which then has them under way
-constexpr std::int64_t kWarpLoadBytes = 64;      // of a thread in an iteration
+constexpr std::int64_t kBytesUnderWay = 64;      // of a thread in an iteration
 constexpr int kLoopElements = 16;                // of a thread in an iteration
 
 class Rows : MappingBuilder {
@@ -30,22 +30,28 @@ class Rows : MappingBuilder {
 
  private:
   void choose_form() {
-    if (folded_.size() > 1) vec_ = std::min(vec_, dividing_vector());
+    if (folded_.size() > 1 || rows_alike()) vec_ = std::min(vec_, dividing_vector());
     Index row = extent(folded_);
     bool aligned = folded_.size() > 1 || !needs_frame();
-    if (!aligned && !is_long_row(row)) vec_ = 1;
+    if (!aligned && (rows_alike() || !is_long_row(row))) vec_ = 1;
+    aligned |= rows_alike();
     bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
-    std::int64_t rows = expected(extent(kept_));
-    if (!keeps && rows < 2 * p_.target.num_sms && p_.sizes.is_at_least(row, kSplitRow))
-      return map_split_rows(row);
+    if (!keeps && has_split_rows(row)) return map_split_rows(row, aligned);
     if (!keeps && p_.sizes.is_at_least(row, kStreamedRow)) return map_streaming_rows(row, aligned);
-    if (!keeps && is_worth_a_warp(row, rows)) return map_warp_rows(row, aligned);
+    if (!keeps && is_worth_a_warp(row)) return map_warp_rows(row, aligned);
     std::int64_t n = row_length(row, aligned ? 0 : vec_ - 1);
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
     if (n <= max_row_threads(p_.target) * max_elements()) return map_resident_rows(row, aligned);
     // Symbolic rows of this length are in no tier.
     if (aligned && row.constant() && map_piped_rows(n)) return;
     map_streaming_rows(row, aligned);
+  }
+
+  /// Whether a row is worth several blocks: a long one, or one of few.
+  bool has_split_rows(const Index &row) const {
+    if (rows_alike()) return p_.sizes.is_at_least(row, kInvariantSplitRow);
+    bool few = expected(extent(kept_)) < 2 * p_.target.num_sms;
+    return few && p_.sizes.is_at_least(row, kSplitRow);
   }
 
   /// Blocks that share a row: one where a block of a few hundred threads holds it.
@@ -104,7 +110,7 @@ class Rows : MappingBuilder {
   /// A cluster passes over rows that are too long for its registers otherwise: later ones are under
   /// way while it meets. Rows that fit are better off without (82 against 62 % of copy).
   bool map_piped_rows(std::int64_t n) {
-    if (p_.target.sm < kBulkCopies) return false;
+    if (p_.target.sm < kBulkCopies || rows_alike()) return false;
     std::int64_t bytes = streamed_bytes(), blocks = 2;
     auto stage = [&] { return ceil_div(n, blocks) * bytes; };
     while (stage() > kPipedStage && blocks < max_row_cluster(p_.target)) blocks *= 2;
@@ -174,9 +180,9 @@ class Rows : MappingBuilder {
 
   /// Rows of which nothing is kept, too short to keep a block's threads busy on their way from
   /// memory: a warp passes over one, and no warp waits for another.
-  bool is_worth_a_warp(const Index &row, std::int64_t rows) const {
-    return expected(row) * streamed_bytes() <= kWarpRowBytes && is_long_row(row) &&
-           rows >= kMinWarpRows * p_.target.num_sms;
+  bool is_worth_a_warp(const Index &row) const {
+    if (expected(row) * streamed_bytes() > kWarpRowBytes || !is_long_row(row)) return false;
+    return rows_alike() || expected(extent(kept_)) >= kMinWarpRows * p_.target.num_sms;
   }
 
   /// Of one position of a row, in tensors that no other row reads.
@@ -186,6 +192,12 @@ class Rows : MappingBuilder {
       if (a.stmt->kind == StmtKind::Load && a.dims.size() == p_.domain.dims.size())
         bytes += static_cast<std::int64_t>(size_of(a.dtype));
     return bytes;
+  }
+
+  /// Independent loads of a thread in an iteration, of each of its rows.
+  std::int64_t vectors_under_way(std::int64_t rows) const {
+    std::int64_t bytes = std::max<std::int64_t>(1, streamed_bytes() * vec_ * rows);
+    return std::clamp<std::int64_t>(kBytesUnderWay / bytes, 1, max_vectors());
   }
 
   /// What all rows read, a vector for one, is loaded once for two.
@@ -201,8 +213,7 @@ class Rows : MappingBuilder {
     m_.form = Form::Streaming;
     m_.threads = kRowThreads;
     std::int64_t warps = kRowThreads / kWarp, rows = rows_of_thread();
-    std::int64_t bytes = std::max<std::int64_t>(1, streamed_bytes() * vec_ * rows);
-    std::int64_t unrolled = std::clamp<std::int64_t>(kWarpLoadBytes / bytes, 1, max_vectors());
+    std::int64_t unrolled = vectors_under_way(rows);
     Index span = aligned ? row : row + vec_ - 1;
     Axis columns =
         axis(with_inner_last(folded_),
@@ -217,19 +228,29 @@ class Rows : MappingBuilder {
 
   /// Vectors of a thread in an iteration; fewer where SMs would have no block.
   std::int64_t unroll_split_rows(std::int64_t rows, std::int64_t n, std::int64_t step) const {
-    std::int64_t vectors = unroll_rows();
+    std::int64_t vectors = vectors_under_way(1);
     while (vectors > 1 && rows * ceil_div(n, step * vectors) < p_.target.num_sms) vectors /= 2;
     return vectors;
   }
 
-  void map_split_rows(const Index &row) {
-    bool aligned = !needs_frame();
+  /// Elements that a block passes over at a time, and the parts of a row.
+  struct RowParts {
+    std::int64_t unrolled, parts;
+  };
+
+  RowParts parts_of_few_rows(const Index &row) const {
+    std::int64_t rows = expected_at_least_1(extent(kept_)), n = expected_at_least_1(row);
+    std::int64_t unrolled = unroll_split_rows(rows, n, kFlatThreads * vec_);
+    std::int64_t useful = ceil_div(n, kFlatThreads * vec_ * unrolled);
+    return {unrolled, std::clamp<std::int64_t>(p_.target.num_sms * 8 / rows, 1, useful)};
+  }
+
+  void map_split_rows(const Index &row, bool aligned) {
     Index span = aligned ? row : row + vec_ - 1;
-    std::int64_t rows = expected_at_least_1(extent(kept_)), threads = kFlatThreads;
-    std::int64_t unrolled = unroll_split_rows(rows, expected_at_least_1(row), threads * vec_);
-    std::int64_t step = threads * vec_ * unrolled;
-    std::int64_t useful = ceil_div(expected_at_least_1(row), step);
-    std::int64_t parts = std::clamp<std::int64_t>(p_.target.num_sms * 8 / rows, 1, useful);
+    auto [unrolled, parts] =
+        rows_alike() ? RowParts{unroll_rows(), invariant_parts(row_length(row), p_.target)}
+                     : parts_of_few_rows(row);
+    std::int64_t threads = kFlatThreads, step = threads * vec_ * unrolled;
     Index count = ceildiv(span, parts * step);
     Index grid_rows = extent(kept_);
     Axis columns = axis(with_inner_last(folded_),

@@ -48,7 +48,7 @@ class RowsAndColumns : MappingQueries {
 
   /// A thread has the same columns of every row, so vectors start where rows do.
   void choose_vector() {
-    inner_ = contiguous_dim(p_.draft, p_.accesses, p_.options.sizes);
+    inner_ = contiguous_dim(p_.draft, p_.accesses, p_.usual_sizes);
     bool keeps_order = p_.reductions.scans == 0 || inner_ == rows_.back();
     if (p_.domain.roles[inner_] != DimRole::Row || !keeps_order) {
       inner_ = rows_.back();
@@ -97,8 +97,10 @@ class RowsAndColumns : MappingQueries {
   }
 
   void choose_parts() {
-    std::int64_t tiles = expected_at_least_1(extent(kept_));
-    std::int64_t most = ceil_div(expected_at_least_1(extent(columns_)), down_);
+    constexpr std::int64_t kRows = 8;  // of a part, where the number of kept dims does not count
+    std::int64_t tiles = rows_alike() ? 1 : expected_at_least_1(extent(kept_));
+    std::int64_t most =
+        ceil_div(expected_at_least_1(extent(columns_)), down_ * (rows_alike() ? kRows : 1));
     std::int64_t parts = std::clamp<std::int64_t>(
         ceil_div(std::int64_t{p_.target.num_sms} * m_.resident, tiles), 1, most);
     groups_ = parts > kFewParts ? even_groups(parts) : 1;

@@ -32,7 +32,7 @@ class Scanner : MappingQueries {
         kept_(p_.domain.with_role(DimRole::Kept)) {}
 
   Mapping map() {
-    inner_ = contiguous_dim(p_.draft, p_.accesses, p_.options.sizes);
+    inner_ = contiguous_dim(p_.draft, p_.accesses, p_.usual_sizes);
     m_.layout.name = "L";
     if (p_.domain.is_folded(inner_))
       map_rows();
@@ -60,10 +60,10 @@ class Scanner : MappingQueries {
 
   void map_rows() {
     vec_ = inner_ == scanned_.back() ? widest_useful_vector() : 1;
-    if (scanned_.size() > 1) vec_ = std::min(vec_, dividing_vector());
+    if (scanned_.size() > 1 || rows_alike()) vec_ = std::min(vec_, dividing_vector());
     Index row = extent(scanned_);
     bool aligned = scanned_.size() > 1 || !needs_frame();
-    if (!aligned && !p_.sizes.is_at_least(row, kAlignedRow)) vec_ = 1;
+    if (!aligned && (rows_alike() || !p_.sizes.is_at_least(row, kAlignedRow))) vec_ = 1;
     aligned = aligned || vec_ == 1;
     std::int64_t n = row_length(row, aligned ? 0 : vec_ - 1);
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
@@ -128,17 +128,19 @@ class Scanner : MappingQueries {
   // --- Over several blocks -----------------------------------------------------------------------
 
   /// Half of the machine would do nothing, for longer than it takes to read all once more.
-  bool may_split(std::int64_t rows, const Index &row) const {
-    if (p_.reductions.levels > 0 || p_.reductions.scans_scans || p_.options.batch_invariant)
-      return false;
-    return rows * kSplitShare <= p_.target.num_sms && p_.sizes.is_at_least(row, kSplitScan);
+  bool may_split(std::int64_t blocks, const Index &row) const {
+    if (p_.reductions.levels > 0 || p_.reductions.scans_scans) return false;
+    bool are_few = rows_alike() || blocks * kSplitShare <= p_.target.num_sms;
+    return are_few && p_.sizes.is_at_least(row, kSplitScan);
   }
 
   void split_rows(const Index &row, bool aligned) {
     std::int64_t threads = kColumnThreads, regs = loop_vectors();
     std::int64_t rows = expected_at_least_1(extent(kept_)), n = expected_at_least_1(row);
     // Fewer where SMs would have no block.
-    while (regs > 1 && rows * ceil_div(n, threads * vec_ * regs) < p_.target.num_sms) regs /= 2;
+    while (!rows_alike() && regs > 1 &&
+           rows * ceil_div(n, threads * vec_ * regs) < p_.target.num_sms)
+      regs /= 2;
     std::int64_t step = threads * vec_ * regs;
     Index span = aligned ? row : row + vec_ - 1;
     std::int64_t parts = choose_parts(rows, span, step);
@@ -153,6 +155,8 @@ class Scanner : MappingQueries {
   }
 
   std::int64_t choose_parts(std::int64_t tiles, const Index &span, std::int64_t step) const {
+    if (rows_alike())
+      return std::max<std::int64_t>(2, invariant_parts(row_length(span), p_.target));
     return std::clamp<std::int64_t>(p_.target.num_sms * kBlocksPerSm / tiles, 2,
                                     std::max<std::int64_t>(2, ceil_div(expected(span), step)));
   }
@@ -190,14 +194,14 @@ class Scanner : MappingQueries {
   /// Narrow vectors where wide ones leave SMs without a block.
   void choose_column_vector(std::int64_t columns, std::int64_t tiles) {
     vec_ = std::min(widest_useful_vector(), dividing_vector());
-    if (!starts_are_aligned()) vec_ = 1;
+    if (!starts_are_aligned() || numbers_rows(inner_)) vec_ = 1;
     while (vec_ > 1 && ceil_div(columns, kWarp * vec_) * tiles < 2 * p_.target.num_sms) vec_ /= 2;
   }
 
   void map_columns() {
     m_.form = Form::Streaming;
-    Index columns = p_.domain.dims[inner_].extent;
-    std::int64_t n = expected_at_least_1(columns), tiles = expected_at_least_1(extent(outer()));
+    std::int64_t n = std::max<std::int64_t>(1, usual(p_.domain.dims[inner_].extent));
+    std::int64_t tiles = rows_alike() ? 1 : expected_at_least_1(extent(outer()));
     std::int64_t length = expected_at_least_1(extent(scanned_));
     choose_column_vector(n, tiles);
     std::int64_t lanes = std::min<std::int64_t>(kWarp, pow2_at_least(ceil_div(n, vec_)));

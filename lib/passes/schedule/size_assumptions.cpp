@@ -97,10 +97,10 @@ std::vector<Limit> SizeAssumptions::limits() const {
   return limits;
 }
 
-std::int64_t SizeAssumptions::expected(const Index &extent) const {
+std::int64_t SizeAssumptions::expected_at(const Index &extent, const Bindings &sizes) {
   // Larger ones change no decision, and products of two are numbers.
   constexpr std::int64_t kMost = INT64_C(1) << 31;
-  auto size = [&](const Atom &a) { return options_.sizes.at(a.symbol); };
+  auto size = [&](const Atom &a) { return sizes.at(a.symbol); };
   return std::min(evaluate_saturating(extent, size), kMost);
 }
 

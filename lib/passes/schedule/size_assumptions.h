@@ -25,7 +25,8 @@ class SizeAssumptions {
   int whole_or_declared(const Index &index, int width);
 
   /// Value of an extent, symbols at their expected sizes; nothing is taken for granted.
-  std::int64_t expected(const Index &extent) const;
+  std::int64_t expected(const Index &extent) const { return expected_at(extent, options_.sizes); }
+  static std::int64_t expected_at(const Index &extent, const Bindings &sizes);
   /// The longest row of the tier that the extent is in; the extent itself where it is constant.
   std::int64_t tier(const Index &extent);
   bool is_at_least(const Index &extent, std::int64_t length);

@@ -1,6 +1,8 @@
 // Parts lie side by side in workspace: [part, kept dims, and the row dims of a column's result].
 #include "passes/schedule/split_parts.h"
 
+#include "passes/schedule/loops.h"
+
 #include <algorithm>
 
 namespace fuse {

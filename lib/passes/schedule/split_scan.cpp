@@ -1,6 +1,8 @@
 // Totals and starts lie side by side in workspace: [part, kept dims].
 #include "passes/schedule/split_scan.h"
 
+#include "passes/schedule/loops.h"
+
 #include <algorithm>
 #include <set>
 

@@ -71,6 +71,30 @@ static int bind_and_call(fuse_executable *executable) {
   return wrong ? fail("wrong result of the call") : 0;
 }
 
+/* A file, and what is not one. */
+static int serialize(fuse_executable *executable) {
+  const int64_t dims[] = {1, 2, 300};
+  if (fuse_prepare(executable, dims, 1, 3, 2) != FUSE_OK) return fail("prepare");
+  if (fuse_prepare(executable, NULL, 1, 1, 0) != FUSE_INVALID_ARGUMENT) return fail("no sizes");
+  const void *bytes = NULL;
+  size_t size = 0;
+  if (fuse_serialize(executable, &bytes, &size) != FUSE_OK || size == 0) return fail("serialize");
+  fuse_deserialize_options options;
+  memset(&options, 0, sizeof options);
+  options.executor = FUSE_EXECUTOR_HOST;
+  options.no_recompile = 1;
+  fuse_executable *same = NULL;
+  if (fuse_deserialize(bytes, size - 1, &options, &same) != FUSE_PARSE) return fail("torn bytes");
+  options.target = "h200";
+  if (fuse_deserialize(bytes, size, &options, &same) != FUSE_UNSUPPORTED)
+    return fail("a target that is not there");
+  options.target = NULL;
+  if (fuse_deserialize(bytes, size, &options, &same) != FUSE_OK) return fail("deserialize");
+  int failed = bind_and_call(same);
+  fuse_executable_free(same);
+  return failed;
+}
+
 int main(void) {
   fuse_graph *graph = NULL;
   if (fuse_graph_parse("graph @broken(", &graph) != FUSE_PARSE) return fail("broken text");
@@ -106,6 +130,7 @@ int main(void) {
 
   if (inspect(executable)) return 1;
   if (bind_and_call(executable)) return 1;
+  if (serialize(executable)) return 1;
   const int64_t dims[] = {3};
   const char *text = NULL;
   if (fuse_explain(executable, dims, 1, &text) != FUSE_OK) return fail("explain");
