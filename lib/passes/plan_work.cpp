@@ -20,6 +20,11 @@ constexpr double kMaxBlockBytes = 200 << 10;
 
 constexpr double kBaseRegisters = 24;
 
+// Columns that a block scans side by side; elements of a row that passes through a block which does
+// not hold it, at a time.
+constexpr double kScannedColumns = 32;
+constexpr double kScannedRow = 32768, kScannedElements = 4096;
+
 }  // namespace
 
 Work GroupEvaluator::lay_out(const Features &f) const {
@@ -50,6 +55,8 @@ void GroupEvaluator::lay_out_rows(const Features &f, Work &work) const {
   double rows = std::max(1.0, p_.domains[f.space].size / row);
   double row_bytes = f.row_reads / rows;
   work.phases = 1 + f.levels + (f.scans > 0 ? 1 : 0);
+  if (f.scans > 0 && row > kScannedRow)
+    work.phases *= static_cast<int>(std::min(1e6, std::ceil(row / kScannedElements)));
   if (row * 2 < kBlockThreads * kThreadElements) return;  // several rows a block
   auto fits = [&](int cluster) {
     return row / cluster <= kMaxBlockRow && row_bytes / cluster <= kMaxBlockBytes;
@@ -80,25 +87,29 @@ void GroupEvaluator::lay_out_rows(const Features &f, Work &work) const {
                                     static_cast<double>(target_.registers_per_sm) / rounded);
 }
 
-/// Lanes hold columns, and a block passes along them; the columns are read once more for every
-/// level of reductions.
+/// Lanes hold columns, and a block passes along them, some rows at a time; the columns are read
+/// once more for every level of reductions.
 void GroupEvaluator::lay_out_scanned_columns(const Features &f, Work &work) const {
-  constexpr double kLanes = 32;
+  constexpr double kRows = 256;
   double columns = p_.domains[f.space].size / std::max(1.0, f.row);
-  work.phases = 2 + f.levels;
+  work.phases = 1 + static_cast<int>(std::min(1e6, (1 + f.levels) * std::ceil(f.row / kRows)));
+  work.registers = kBaseRegisters + kRowElementsPerThread;
   work.hbm_bytes += f.row_reads * f.levels;
-  work.blocks = std::ceil(columns / kLanes);
+  work.blocks = std::ceil(columns / kScannedColumns);
 }
 
 /// Few long rows: a kernel more finds where blocks start, and reads what they scan once more.
 void GroupEvaluator::lay_out_split_scan(const Features &f, Work &work) const {
+  double columns = p_.domains[f.space].size / std::max(1.0, f.row);
+  double beside = f.sets[f.rows].inner ? 1 : std::min(columns, kScannedColumns);
   bool may_split = f.levels == 0 && !f.scans_scans && !f.has_columns() &&
-                   f.row >= static_cast<double>(kSplitScan) &&
+                   f.row * beside >= static_cast<double>(kSplitScan) &&
                    (batch_invariant_ || work.blocks * kSplitShare <= target_.num_sms);
   if (!may_split) return;
   work.hbm_bytes += f.row_reads;
   work.launches = 2;
   work.finish = true;
+  work.phases = 2;
   work.threads = kBlockThreads;
   work.blocks = std::max(1.0, std::ceil(p_.domains[f.space].size / (kBlockThreads * 16)));
 }

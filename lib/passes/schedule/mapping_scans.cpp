@@ -16,10 +16,11 @@ constexpr std::int64_t kAlignedRow = 512;   // shorter rows are not worth a peel
 constexpr std::int64_t kLongRow = 65537;    // worth all threads of a block
 constexpr std::int64_t kHeldBytes = 128;    // states of a thread, of its elements
 constexpr std::int64_t kLoopElements = 16;  // of a thread in an iteration
-constexpr std::int64_t kColumnRows = 4;     // likewise, neighbours in a column
+constexpr std::int64_t kColumnRows = 32;    // likewise, neighbours in columns: a thread scans many
+constexpr std::int64_t kLeastColumnRows = 4;  // by itself for each time that warps meet
 constexpr std::int64_t kColumnThreads = 256;
-constexpr std::int64_t kThreadsPerSm = 1024;  // that keep the memory busy with a few loads each
-constexpr int kScanRegisters = 16;            // totals, prefixes, places
+constexpr std::int64_t kThreadsPerSm = 512;  // that keep the memory busy with so many loads each
+constexpr int kScanRegisters = 16;           // totals, prefixes, places
 constexpr std::int64_t kExchangeBytes = 40 << 10;
 constexpr std::int64_t kBlocksPerSm = 8;  // of a scan over blocks
 constexpr std::int64_t kFinishLoads = 4;  // of a thread of the last block, in an iteration
@@ -67,7 +68,7 @@ class Scanner : MappingQueries {
     aligned = aligned || vec_ == 1;
     std::int64_t n = row_length(row, aligned ? 0 : vec_ - 1);
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
-    if (may_split(expected_at_least_1(extent(kept_)), row))
+    if (may_split(expected_at_least_1(extent(kept_)), row, 1))
       split_rows(row, aligned);
     else if (n > p_.target.max_threads_per_block * max_held())
       stream_rows(row, aligned);
@@ -128,10 +129,11 @@ class Scanner : MappingQueries {
   // --- Over several blocks -----------------------------------------------------------------------
 
   /// Half of the machine would do nothing, for longer than it takes to read all once more.
-  bool may_split(std::int64_t blocks, const Index &row) const {
+  /// `columns`: that a block scans side by side.
+  bool may_split(std::int64_t blocks, const Index &row, std::int64_t columns) const {
     if (p_.reductions.levels > 0 || p_.reductions.scans_scans) return false;
     bool are_few = rows_alike() || blocks * kSplitShare <= p_.target.num_sms;
-    return are_few && p_.sizes.is_at_least(row, kSplitScan);
+    return are_few && p_.sizes.is_at_least(row, kSplitScan / columns);
   }
 
   void split_rows(const Index &row, bool aligned) {
@@ -205,13 +207,15 @@ class Scanner : MappingQueries {
     std::int64_t length = expected_at_least_1(extent(scanned_));
     choose_column_vector(n, tiles);
     std::int64_t lanes = std::min<std::int64_t>(kWarp, pow2_at_least(ceil_div(n, vec_)));
-    std::int64_t regs = std::clamp<std::int64_t>(max_vectors(), 1, kColumnRows);
-    std::int64_t threads = threads_of_tile(lanes, ceil_div(n, lanes * vec_) * tiles);
-    std::int64_t down = std::min(threads / lanes, pow2_at_least(ceil_div(length, regs)));
+    tiles *= ceil_div(n, lanes * vec_);
+    bool splits = may_split(tiles, extent(scanned_), std::min(n, lanes * vec_));
+    std::int64_t down = (splits ? kColumnThreads : threads_of_tile(tiles)) / lanes;
+    std::int64_t regs = std::max(pow2_at_least(ceil_div(length, down)), kLeastColumnRows);
+    regs = std::min({regs, kColumnRows / vec_, max_vectors()});
+    down = std::min(down, pow2_at_least(ceil_div(length, regs)));
     while (down > 1 && down * lanes * vec_ * state_bytes() > kExchangeBytes) down /= 2;
     m_.threads = static_cast<int>(lanes * down);
-    if (may_split(ceil_div(n, lanes * vec_) * tiles, extent(scanned_)))
-      return split_columns(lanes, down, regs);
+    if (splits) return split_columns(lanes, down, regs);
     m_.layout.axes = column_axes(lanes, 1);
     m_.layout.axes.push_back(
         axis(scanned_, {digit(DigitKind::Loop, ceildiv(extent(scanned_), down * regs), 1, kRowLoop),
@@ -241,10 +245,10 @@ class Scanner : MappingQueries {
   }
 
   /// More along the columns where tiles of them are few.
-  std::int64_t threads_of_tile(std::int64_t lanes, std::int64_t tiles) const {
-    std::int64_t wanted = pow2_at_least(ceil_div(p_.target.num_sms * kThreadsPerSm, tiles));
-    return std::clamp<std::int64_t>(wanted, std::max(kColumnThreads, lanes),
-                                    p_.target.max_threads_per_block);
+  std::int64_t threads_of_tile(std::int64_t tiles) const {
+    std::int64_t threads = kColumnThreads, wanted = p_.target.num_sms * kThreadsPerSm;
+    while (threads < p_.target.max_threads_per_block && 2 * threads * tiles <= wanted) threads *= 2;
+    return threads;
   }
 
   /// Of what a warp tells the others, for one column.
