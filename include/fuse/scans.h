@@ -1,8 +1,7 @@
-// Scans: running combinations along one axis, which may be negative, to count from the end.
-//
-// Element i of the result combines elements 0 to i of x and has their type: cumsum(x, 1) of
-// bf16[B, 4096] is bf16[B, 4096]. They throw, at the caller's line, Error{InvalidArgument} for an
-// axis that x does not have and Error{DType} for a dtype that they do not take.
+// Scans: running combinations along one axis, which may be negative, to count from the end. Element
+// i of the result combines elements 0 to i of x and has their type: cumsum(x, 1) of bf16[B, 4096]
+// is bf16[B, 4096]. They throw, at the caller's line, Error{InvalidArgument} for an axis that x
+// does not have and Error{DType} for a dtype that they do not take.
 //
 //   Value offsets = cumsum(counts, -1, {.exclusive = true});   // of i32[B, 64]: where each starts
 #pragma once
