@@ -1,6 +1,7 @@
 // Compilation ahead of time, on the fake GPU.
 #include "expect_error.h"
 #include "fake_cuda.h"
+#include "programs.h"
 
 #include <fuse/compile.h>
 
@@ -8,22 +9,6 @@ using namespace fuse;
 using ::testing::ElementsAre;
 
 namespace {
-
-const Graph &softmax() {
-  static const Graph graph = parse(R"(graph @softmax(%x: bf16[B, C]) {
-  symbol B min=1
-  symbol C min=1
-  %y = softmax %x axis=1
-  return %y as y
-})");
-  return graph;
-}
-
-std::vector<std::string> reasons(const std::vector<Compilation> &compilations) {
-  std::vector<std::string> all;
-  for (const Compilation &c : compilations) all.push_back(c.reason);
-  return all;
-}
 
 class PrepareTest : public ::testing::Test {
  protected:

@@ -134,3 +134,19 @@ Program extern_program(const LowerOptions &) {
   program.steps.push_back(std::move(step));
   return program;
 }
+
+const fuse::Graph &softmax() {
+  static const fuse::Graph graph = fuse::parse(R"(graph @softmax(%x: bf16[B, C]) {
+  symbol B min=1
+  symbol C min=1
+  %y = softmax %x axis=1
+  return %y as y
+})");
+  return graph;
+}
+
+std::vector<std::string> reasons(const std::vector<fuse::Compilation> &compilations) {
+  std::vector<std::string> all;
+  for (const fuse::Compilation &c : compilations) all.push_back(c.reason);
+  return all;
+}

@@ -14,3 +14,8 @@ fuse::Program staged_program(const fuse::LowerOptions &options);
 
 /// y = extern "twice"(x) over f32[B]; no kernel.
 fuse::Program extern_program(const fuse::LowerOptions &options);
+
+/// Softmax of the rows of bf16[B, C], neither of which may be 0.
+const fuse::Graph &softmax();
+
+std::vector<std::string> reasons(const std::vector<fuse::Compilation> &compilations);

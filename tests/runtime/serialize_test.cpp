@@ -15,27 +15,11 @@ using ::testing::StartsWith;
 
 namespace {
 
-const Graph &softmax() {
-  static const Graph graph = parse(R"(graph @softmax(%x: bf16[B, C]) {
-  symbol B min=1
-  symbol C min=1
-  %y = softmax %x axis=1
-  return %y as y
-})");
-  return graph;
-}
-
 CompileOptions for_targets(const std::vector<std::string> &names) {
   CompileOptions options;
   options.executor = Executor::None;
   for (const std::string &name : names) options.targets.push_back(Target::named(name));
   return options;
-}
-
-std::vector<std::string> reasons(const Executable &exe) {
-  std::vector<std::string> all;
-  for (const Compilation &c : exe.compilations()) all.push_back(c.reason);
-  return all;
 }
 
 /// The bytes with another package in them.
@@ -84,7 +68,7 @@ TEST_F(SerializeTest, WhatIsReadLaunchesWithoutCompiling) {
   Executable same = deserialize(bytes);
   launch(same, 4096);
   launch(same, 1000);
-  EXPECT_THAT(reasons(same), Each("deserialized"));
+  EXPECT_THAT(reasons(same.compilations()), Each("deserialized"));
   EXPECT_EQ(same.compilations().size(), exe.compilations().size());
   EXPECT_EQ(fake_cuda().count("cuLinkAddData"), 0) << "cubins are in the file";
   EXPECT_EQ(fake_cuda().count("cuLaunchKernelEx"), 2);
@@ -128,7 +112,7 @@ TEST_F(SerializeTest, TheVariantForAllSizesIsKept) {
   options.expected_sizes = {{"C", 4096}};
   Executable exe = compile(softmax(), options), same = deserialize(exe.serialize());
   for (std::int64_t columns : {4096, 1000, 1001}) launch(same, columns);
-  EXPECT_THAT(reasons(same), AllOf(::testing::SizeIs(2), Each("deserialized")));
+  EXPECT_THAT(reasons(same.compilations()), AllOf(::testing::SizeIs(2), Each("deserialized")));
 }
 
 TEST_F(SerializeTest, AMachineWithoutAGpuMakesFilesForSeveral) {

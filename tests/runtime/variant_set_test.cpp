@@ -188,40 +188,47 @@ TEST(VariantSet, UsesWhatServesWhetherItWasThereOrNot) {
   EXPECT_EQ(used, 2);
 }
 
-TEST(VariantSet, LaunchesWaitForWhatIsPrepared) {
+/// Builds that take long enough for others to come meanwhile.
+struct SlowBuilds {
   std::atomic<int> builds{0};
   std::atomic<bool> started{false};
-  VariantSet set([&](const VariantClass &arguments, const Bindings &sizes) {
-    ++builds;
-    started = true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    return make(arguments, sizes);
-  });
-  std::thread launches([&] {
+
+  auto builder() {
+    return [this](const VariantClass &arguments, const Bindings &sizes) {
+      ++builds;
+      started = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      return ::make(arguments, sizes);
+    };
+  }
+
+  void await() const {
     while (!started) std::this_thread::yield();
+  }
+};
+
+TEST(VariantSet, LaunchesWaitForWhatIsPrepared) {
+  SlowBuilds slow;
+  VariantSet set(slow.builder());
+  std::thread launches([&] {
+    slow.await();
     set.get(kAligned, {{"B", 100000}}, "a launch", true);
     set.get(kAligned, {{"B", 6}}, "a launch", true);
   });
   set.prepare(requests({5, 100000}), 2, use_nothing);
   launches.join();
-  EXPECT_EQ(builds, 2);
+  EXPECT_EQ(slow.builds, 2);
   EXPECT_EQ(set.compilations().size(), 2u);
 }
 
 TEST(VariantSet, PreparingWaitsForLaunches) {
-  std::atomic<int> builds{0};
-  std::atomic<bool> started{false};
-  VariantSet set([&](const VariantClass &arguments, const Bindings &sizes) {
-    ++builds;
-    started = true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    return make(arguments, sizes);
-  });
+  SlowBuilds slow;
+  VariantSet set(slow.builder());
   std::thread launch([&] { set.get(kAligned, {{"B", 6}}, "a launch", true); });
-  while (!started) std::this_thread::yield();
+  slow.await();
   EXPECT_TRUE(set.prepare(requests({5, 7}), 2, use_nothing).empty());
   launch.join();
-  EXPECT_EQ(builds, 1);
+  EXPECT_EQ(slow.builds, 1);
 }
 
 TEST(VariantSet, AFailureLeavesTheOthersPrepared) {

@@ -113,24 +113,7 @@ class Chooser : MappingBuilder {
                                     most);
   }
 
-  std::vector<DimId> outer() const {
-    std::vector<DimId> dims = kept_;
-    std::erase(dims, inner_);
-    return dims;
-  }
-
   std::int64_t expected_outer() const { return expected_at_least_1(extent(outer())); }
-
-  /// Columns across lanes, outer kept dims on the grid; `stride` blocks share a tile.
-  std::vector<Axis> column_axes(std::int64_t lanes, const Index &stride) const {
-    Index across = ceildiv(p_.domain.dims[inner_].extent, lanes * vec_);
-    std::vector<Axis> axes = {
-        axis({inner_}, {digit(DigitKind::Grid, across, stride), digit(DigitKind::Thread, lanes),
-                        digit(DigitKind::Vec, vec_)})};
-    if (!outer().empty())
-      axes.push_back(axis(outer(), {digit(DigitKind::Grid, extent(outer()), across * stride)}));
-    return axes;
-  }
 
   std::int64_t free_registers(std::int64_t threads) const {
     std::int64_t most = p_.target.registers_per_sm / threads;

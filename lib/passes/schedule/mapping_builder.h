@@ -7,8 +7,11 @@ namespace fuse {
 
 inline constexpr std::int64_t kWarp = 32;
 inline constexpr std::int64_t kFlatThreads = 256;
-inline constexpr std::int64_t kAlignedRow = 512;  // shorter rows are not worth a peeled head
-inline constexpr int kUnroll = 4;                 // independent loads in flight in a loop
+inline constexpr std::int64_t kAlignedRow = 512;   // shorter rows are not worth a peeled head
+inline constexpr std::int64_t kRowThreads = 128;   // of a block with several rows
+inline constexpr std::int64_t kLongRow = 65537;    // worth all threads of a block
+inline constexpr std::int64_t kLoopElements = 16;  // of a thread in an iteration
+inline constexpr int kUnroll = 4;                  // independent loads in flight in a loop
 
 class MappingBuilder : protected MappingQueries {
  protected:
@@ -41,6 +44,29 @@ class MappingBuilder : protected MappingQueries {
     if (vec_ > 1 && columns.dims.size() == 1) columns.align = alignment_frame();
   }
 
+  std::vector<DimId> outer() const {
+    std::vector<DimId> dims = kept_;
+    std::erase(dims, inner_);
+    return dims;
+  }
+
+  /// Columns across lanes, outer kept dims on the grid; `stride` blocks share a tile.
+  std::vector<Axis> column_axes(std::int64_t lanes, const Index &stride) const {
+    Index across = ceildiv(p_.domain.dims[inner_].extent, lanes * vec_);
+    std::vector<Axis> axes = {
+        axis({inner_}, {digit(DigitKind::Grid, across, stride), digit(DigitKind::Thread, lanes),
+                        digit(DigitKind::Vec, vec_)})};
+    if (!outer().empty())
+      axes.push_back(axis(outer(), {digit(DigitKind::Grid, extent(outer()), across * stride)}));
+    return axes;
+  }
+
+  /// The kept dims: `rows` rows a block, at this stride of the thread index.
+  Axis rows_axis(std::int64_t rows, std::int64_t stride) const {
+    return axis(kept_, {digit(DigitKind::Grid, ceildiv(extent(kept_), rows)),
+                        digit(DigitKind::Thread, rows, stride)});
+  }
+
   /// The last block of a tile reads the parts with `down` threads at this stride.
   void finish_split(std::int64_t threads, std::int64_t parts, const Index &tiles, Axis kept,
                     std::int64_t down, std::int64_t stride) {
@@ -62,6 +88,7 @@ class MappingBuilder : protected MappingQueries {
         axis({m_.part}, {digit(DigitKind::Loop, ceil_div(parts, down * unroll()), 1, kPartLoop),
                          digit(DigitKind::Reg, unroll()), digit(DigitKind::Thread, down, stride)})};
   }
+
   /// Without a bound the compiler trades occupancy for registers; kernels that wait for memory and
   /// barriers need the blocks.
   void bound_registers() {

@@ -6,10 +6,8 @@ namespace fuse {
 
 namespace {
 
-constexpr int kRowThreads = 128;                 // of a block with several rows
 constexpr std::int64_t kSplitRow = 4097;         // of few rows, each worth several blocks
 constexpr std::int64_t kStreamedRow = 16385;     // that nothing is kept of
-constexpr std::int64_t kLongRow = 65537;         // worth all threads of a block
 constexpr std::int64_t kBlockThreads = 256;      // that hold a row alone before others help
 constexpr std::int64_t kPipedStage = 36 << 10;   // of a row, in each of two blocks of an SM
 constexpr std::int64_t kPipedStages = 3;         // one worked on, two under way
@@ -17,7 +15,6 @@ constexpr std::int64_t kMinPipedRows = 4;        // of a cluster, for which it s
 constexpr std::int64_t kWarpRowBytes = 4 << 10;  // that a warp passes over, not a block
 constexpr std::int64_t kMinWarpRows = 64;        // for each SM, which then has them under way
 constexpr std::int64_t kBytesUnderWay = 64;      // of a thread in an iteration
-constexpr int kLoopElements = 16;                // of a thread in an iteration
 
 class Rows : MappingBuilder {
  public:
@@ -151,12 +148,6 @@ class Rows : MappingBuilder {
     if (!span.constant())
       m_.limits.push_back(
           {Limit::Kind::Capacity, span, capacity, "a row in the registers of a block"});
-  }
-
-  /// The kept dims: `rows` rows a block, at this stride of the thread index.
-  Axis rows_axis(std::int64_t rows, std::int64_t stride) const {
-    return axis(kept_, {digit(DigitKind::Grid, ceildiv(extent(kept_), rows)),
-                        digit(DigitKind::Thread, rows, stride)});
   }
 
   /// Slots of a loop's iteration along rows and along columns; few where the body is long.

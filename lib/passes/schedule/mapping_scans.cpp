@@ -4,19 +4,14 @@
 // Rows that a block holds stay in its registers; longer ones pass through it in a loop, which
 // carries the scan. Where tensors are contiguous across the scanned axis, lanes hold columns, and
 // warps take turns along them.
-#include "passes/schedule/mapping_queries.h"
+#include "passes/schedule/mapping_builder.h"
 
 namespace fuse {
 
 namespace {
 
-constexpr int kWarp = 32;
-constexpr std::int64_t kRowThreads = 128;   // of a block with several rows
-constexpr std::int64_t kAlignedRow = 512;   // shorter rows are not worth a peeled head
-constexpr std::int64_t kLongRow = 65537;    // worth all threads of a block
-constexpr std::int64_t kHeldBytes = 128;    // states of a thread, of its elements
-constexpr std::int64_t kLoopElements = 16;  // of a thread in an iteration
-constexpr std::int64_t kColumnRows = 32;    // likewise, neighbours in columns: a thread scans many
+constexpr std::int64_t kHeldBytes = 128;  // states of a thread, of its elements
+constexpr std::int64_t kColumnRows = 32;  // likewise, neighbours in columns: a thread scans many
 constexpr std::int64_t kLeastColumnRows = 4;  // by itself for each time that warps meet
 constexpr std::int64_t kColumnThreads = 256;
 constexpr std::int64_t kThreadsPerSm = 512;  // that keep the memory busy with so many loads each
@@ -25,29 +20,24 @@ constexpr std::int64_t kExchangeBytes = 40 << 10;
 constexpr std::int64_t kBlocksPerSm = 8;  // of a scan over blocks
 constexpr std::int64_t kFinishLoads = 4;  // of a thread of the last block, in an iteration
 
-class Scanner : MappingQueries {
+class Scanner : MappingBuilder {
  public:
   explicit Scanner(const MappingProblem &problem)
-      : MappingQueries(problem),
-        scanned_(p_.reductions.scanned),
-        kept_(p_.domain.with_role(DimRole::Kept)) {}
+      : MappingBuilder(problem), scanned_(p_.reductions.scanned) {}
 
   Mapping map() {
-    inner_ = contiguous_dim(p_.draft, p_.accesses, p_.usual_sizes);
-    m_.layout.name = "L";
     if (p_.domain.is_folded(inner_))
       map_rows();
     else
       map_columns();
-    m_.threads = std::max(m_.threads, kWarp);
+    m_.threads = std::max(m_.threads, static_cast<int>(kWarp));
     drop_empty_axes(m_.layout);
     bound_registers();
     return std::move(m_);
   }
 
  private:
-  Mapping m_;
-  std::vector<DimId> scanned_, kept_;
+  std::vector<DimId> scanned_;
 
   void bound_registers() {
     std::int64_t registers = std::min<std::int64_t>(
@@ -100,11 +90,6 @@ class Scanner : MappingQueries {
     if (!row.constant())
       m_.limits.push_back({Limit::Kind::Capacity, row + head, lanes * regs * vec_,
                            "a scanned row in the registers of a block"});
-  }
-
-  Axis rows_axis(std::int64_t rows, std::int64_t stride) const {
-    return axis(kept_, {digit(DigitKind::Grid, ceildiv(extent(kept_), rows)),
-                        digit(DigitKind::Thread, rows, stride)});
   }
 
   /// Vectors of a thread in an iteration; few where the body is long.
@@ -187,12 +172,6 @@ class Scanner : MappingQueries {
 
   // --- Across the contiguous dim -----------------------------------------------------------------
 
-  std::vector<DimId> outer() const {
-    std::vector<DimId> dims = kept_;
-    std::erase(dims, inner_);
-    return dims;
-  }
-
   /// Narrow vectors where wide ones leave SMs without a block.
   void choose_column_vector(std::int64_t columns, std::int64_t tiles) {
     vec_ = std::min(widest_useful_vector(), dividing_vector());
@@ -220,17 +199,6 @@ class Scanner : MappingQueries {
     m_.layout.axes.push_back(
         axis(scanned_, {digit(DigitKind::Loop, ceildiv(extent(scanned_), down * regs), 1, kRowLoop),
                         digit(DigitKind::Thread, down, lanes), digit(DigitKind::Reg, regs)}));
-  }
-
-  /// Columns across lanes, outer kept dims on the grid; `stride` blocks share a tile.
-  std::vector<Axis> column_axes(std::int64_t lanes, std::int64_t stride) const {
-    Index across = ceildiv(p_.domain.dims[inner_].extent, lanes * vec_);
-    std::vector<Axis> axes = {
-        axis({inner_}, {digit(DigitKind::Grid, across, stride), digit(DigitKind::Thread, lanes),
-                        digit(DigitKind::Vec, vec_)})};
-    if (!outer().empty())
-      axes.push_back(axis(outer(), {digit(DigitKind::Grid, extent(outer()), across * stride)}));
-    return axes;
   }
 
   void split_columns(std::int64_t lanes, std::int64_t down, std::int64_t regs) {
