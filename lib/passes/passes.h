@@ -3,6 +3,7 @@
 
 #include "ir/plan.h"
 #include "ir/program.h"
+#include "passes/tuning.h"
 
 #include <fuse/target.h>
 
@@ -37,6 +38,7 @@ struct LowerOptions {
   PlanOverrides overrides;
   /// Inputs and outputs, by position, that will be one memory.
   std::vector<std::pair<std::size_t, std::size_t>> in_place;
+  Tunings tunings;
 };
 
 /// A text, or a graph, with sizes in the place of symbols.

@@ -123,7 +123,7 @@ void GroupEvaluator::lay_out_split(const Features &f, Work &work) const {
   double owners =
       f.sets[f.rows].inner ? f.results * std::min(1.0, row / block) : f.results / kColumns;
   owners = std::max(1.0, std::ceil(owners));
-  work.phases = 1 + f.levels;
+  work.phases = 2;  // a pass, and what its threads tell one another
   work.blocks = owners;
   double wanted = 4.0 * target_.num_sms;
   double most = std::ceil(p_.domains[f.space].size / block);

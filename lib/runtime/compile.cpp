@@ -145,7 +145,15 @@ Source source_of(std::shared_ptr<const Graph> graph, const Target &target) {
     dump_program(lowered.program);
     return lowered;
   };
-  return {std::move(road), [graph] { return to_string(*graph); }};
+  auto plan = [graph, target](const LowerOptions &options) -> ScheduleTuned {
+    auto planned = std::make_shared<const PlannedGraph>(plan_graph(*graph, target, options));
+    return [planned, target, options](const Tunings &tunings) {
+      LowerOptions tuned = options;
+      tuned.tunings = tunings;
+      return schedule(planned->graph, planned->plan, target, tuned);
+    };
+  };
+  return {std::move(road), [graph] { return to_string(*graph); }, std::move(plan)};
 }
 
 }  // namespace fuse
@@ -155,6 +163,11 @@ FUSE_BEGIN_NAMESPACE
 Executable compile(const Graph &graph, const CompileOptions &options) {
   if (graph.data().outputs.empty())
     fail(ErrorCode::InvalidArgument, "graph {} has no output: call output()", graph.name());
+  if (options.tune && options.batch_invariant)
+    fail(ErrorCode::InvalidArgument,
+         "{}: tune chooses by time, which the number of rows changes: leave it or "
+         "batch_invariant out",
+         graph.name());
   CompileOptions resolved = options;
   resolved.executor = resolve(options.executor);
   resolved.target = resolve(options, resolved.executor);

@@ -7,6 +7,7 @@
 #include "runtime/package.h"
 #include "runtime/plan_cache.h"
 #include "runtime/sizes.h"
+#include "runtime/tune.h"
 #include "runtime/variant_set.h"
 
 #include <array>
@@ -18,14 +19,18 @@ namespace fuse {
 /// once.
 using Lower = std::function<Lowered(const LowerOptions &options)>;
 
+/// Plans once, for any tunings.
+using PlanTuned = std::function<ScheduleTuned(const LowerOptions &options)>;
+
 /// Where programs come from.
 struct Source {
   template <class F, class = std::enable_if_t<std::is_invocable_v<F, const LowerOptions &>>>
-  Source(F from, std::function<std::string()> graph = {})
-      : lower(std::move(from)), text(std::move(graph)) {}
+  Source(F from, std::function<std::string()> graph = {}, PlanTuned tuned = {})
+      : lower(std::move(from)), text(std::move(graph)), plan(std::move(tuned)) {}
 
   Lower lower;
   std::function<std::string()> text;  // of the graph, for files; empty: there is none
+  PlanTuned plan;                     // empty: mappings are fixed
 };
 
 /// The pipeline for a target; `graph` must not change any more.
@@ -108,7 +113,9 @@ class ExecutableImpl {
   std::shared_ptr<const Variant> build(const VariantClass &arguments, const Bindings &sizes) const;
   LowerOptions lowering_of(const VariantClass &arguments) const;
   Lowered lower(const LowerOptions &options) const;
-  Lowered lower_for(const VariantClass &arguments, const Bindings &sizes) const;
+  Lowered lower_for(const VariantClass &arguments, const Bindings &sizes,
+                    LowerOptions &options) const;
+  Lowered lower_tuned(const VariantClass &arguments, const Bindings &sizes) const;
   Lowered lower_for_all_sizes() const;
   bool refine(Bindings &expected, const std::vector<std::string> &symbols,
               const Bindings &sizes) const;

@@ -2,6 +2,7 @@
 #include "ir/format.h"
 #include "passes/size_class.h"
 #include "runtime/executable_impl.h"
+#include "runtime/tune_device.h"
 
 #include <algorithm>
 #include <utility>
@@ -57,8 +58,10 @@ bool ExecutableImpl::refine(Bindings &expected, const std::vector<std::string> &
   return refined;
 }
 
-Lowered ExecutableImpl::lower_for(const VariantClass &arguments, const Bindings &sizes) const {
-  LowerOptions options = lowering_of(arguments);
+/// Leaves the options that led to the program.
+Lowered ExecutableImpl::lower_for(const VariantClass &arguments, const Bindings &sizes,
+                                  LowerOptions &options) const {
+  options = lowering_of(arguments);
   options.divisors = divisors_of(sizes);
   options.narrow_offsets = true;
   if (first_) refine(options.sizes, tiered_, sizes);
@@ -79,6 +82,21 @@ Lowered ExecutableImpl::lower_for(const VariantClass &arguments, const Bindings 
     if (!refine(options.sizes, symbols_of(limit ? limit->value : range->value), sizes))
       return lowered;
   }
+}
+
+/// The same, with what measurements say of its mappings.
+Lowered ExecutableImpl::lower_tuned(const VariantClass &arguments, const Bindings &sizes) const {
+  LowerOptions options;
+  Lowered by_rule = lower_for(arguments, sizes, options);
+  bool is_tunable = options_.tune && source_.plan && machine_.executor == Executor::Gpu &&
+                    options.fixed.empty() && !by_rule.program.kernels.empty();
+  if (!is_tunable) return by_rule;
+  TuneCase launches{arguments, sizes, machine_, options_.device};
+  std::vector<TunedKernel> kernels = tune_cached(by_rule.program, source_.plan(options), launches);
+  options.tunings = tunings_of(kernels);
+  Lowered tuned = lower(options);
+  add_decisions(kernels, tuned.program.plan);
+  return tuned;
 }
 
 /// Rows that no chip holds are streamed, by element: right for all sizes.
@@ -102,7 +120,7 @@ Lowered ExecutableImpl::lower_for_all_sizes() const {
 std::shared_ptr<const Variant> ExecutableImpl::build(const VariantClass &arguments,
                                                      const Bindings &sizes) const {
   bool is_general = options_.no_recompile && arguments == general_class();
-  Lowered lowered = is_general ? lower_for_all_sizes() : lower_for(arguments, sizes);
+  Lowered lowered = is_general ? lower_for_all_sizes() : lower_tuned(arguments, sizes);
   share_memory(lowered.program, in_place_);
   return std::make_shared<const Variant>(std::move(lowered), arguments, machine_);
 }

@@ -35,7 +35,7 @@ std::string text_of(const std::vector<ArgumentClass> &classes) {
 // The bindings name every field: a new one does not compile before it is in the key.
 std::string text_of(const LowerOptions &options) {
   const auto &[strict, batch_invariant, inputs, outputs, sizes, divisors, narrow, fixed, overrides,
-               in_place] = options;
+               in_place, tunings] = options;
   std::string text = fmt::format("strict {} batch_invariant {}\n", strict, batch_invariant);
   append(text, "inputs{}\noutputs{}\nsizes", text_of(inputs), text_of(outputs));
   for (const auto &[name, size] : sizes) append(text, " {}={}", name, size);
@@ -54,6 +54,8 @@ std::string text_of(const LowerOptions &options) {
     text += "\napart";
     for (const std::string &label : set) text += " " + label;
   }
+  for (const auto &[kernel, tuning] : tunings)
+    append(text, "\ntuning {} {}", kernel, to_string(tuning));
   return text + "\n";
 }
 

@@ -5,12 +5,12 @@
 #include "ir/float_bits.h"
 #include "ir/format.h"
 #include "passes/passes.h"
+#include "runtime/fill.h"
 #include "runtime/kernel_program.h"
 #include "runtime/module.h"
 #include "runtime/worker.h"
 
 #include <chrono>
-#include <cstring>
 #include <random>
 
 namespace fuse::bench {
@@ -21,29 +21,6 @@ using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-cuda::CUdeviceptr at(const DeviceBuffer &buffer, std::size_t offset = 0) {
-  return reinterpret_cast<cuda::CUdeviceptr>(buffer.data()) + offset;
-}
-
-/// Doubles the part of the buffer that is filled until it is full.
-void repeat(const DeviceBuffer &buffer, std::size_t filled) {
-  while (filled < buffer.size()) {
-    std::size_t bytes = std::min(filled, buffer.size() - filled);
-    if (buffer.on_host())
-      std::memcpy(static_cast<char *>(buffer.data()) + filled, buffer.data(), bytes);
-    else
-      FUSE_CUDA(cuMemcpyDtoDAsync, at(buffer, filled), at(buffer), bytes, nullptr);
-    filled += bytes;
-  }
-}
-
-void fill_with_ones(const DeviceBuffer &buffer) {
-  if (buffer.on_host())
-    std::memset(buffer.data(), 0xFF, buffer.size());
-  else
-    FUSE_CUDA(cuMemsetD8Async, at(buffer), 0xFF, buffer.size(), nullptr);
 }
 
 Tensor random_tensor(DType type, const std::vector<std::int64_t> &shape, int limit,
@@ -64,9 +41,10 @@ std::vector<std::int64_t> drawn_shape(std::vector<std::int64_t> shape) {
   return count_elements(shape) <= kMost ? std::move(shape) : std::vector<std::int64_t>{kMost};
 }
 
-Executable compile_source(const Source &source, Executor executor) {
+Executable compile_source(const Source &source, Executor executor, bool tune) {
   CompileOptions options;
   options.executor = executor;
+  options.tune = tune;
   return source.graph ? compile(*source.graph, options)
                       : compile_kernel(parse_kernel(source.kernel), options);
 }
@@ -102,8 +80,8 @@ CompileTimes time_compilation(const Source &source, int device) {
   return times;
 }
 
-Instance::Instance(const Source &source, Executor executor)
-    : symbols_(source.symbols), executable_(compile_source(source, executor)) {}
+Instance::Instance(const Source &source, Executor executor, bool tune)
+    : symbols_(source.symbols), executable_(compile_source(source, executor, tune)) {}
 
 std::int64_t Instance::ideal_bytes() const {
   std::int64_t total = 0;
@@ -136,7 +114,7 @@ void Instance::set_input(const ArgumentInfo &info, const Tensor &tensor) {
   DeviceBuffer buffer = allocate(elements * size_of(info.dtype));
   std::size_t given = std::min(tensor.bytes.size(), buffer.size());
   buffer.copy_from_host(tensor.bytes.data(), given);
-  repeat(buffer, given);
+  repeat_to_end(buffer, given);
   arguments_.push_back(buffer.data());
   buffers_.push_back(std::move(buffer));
 }
@@ -144,7 +122,7 @@ void Instance::set_input(const ArgumentInfo &info, const Tensor &tensor) {
 void Instance::add_output(const ArgumentInfo &info) {
   auto elements = static_cast<std::size_t>(count_elements(shape_of(info)));
   DeviceBuffer buffer = allocate(elements * size_of(info.dtype));
-  fill_with_ones(buffer);
+  fill_bytes(buffer, 0xFF);
   arguments_.push_back(buffer.data());
   buffers_.push_back(std::move(buffer));
 }

@@ -30,7 +30,7 @@ CompileTimes time_compilation(const Source &source, int device);
 
 class Instance {
  public:
-  Instance(const Source &source, Executor executor);
+  Instance(const Source &source, Executor executor, bool tune = false);
 
   const Executable &executable() const { return executable_; }
   const Bindings &symbols() const { return symbols_; }

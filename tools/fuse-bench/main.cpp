@@ -27,11 +27,12 @@ void list(const std::vector<Row> &rows) {
   for (const Row &row : rows) std::printf("%-34s %s\n", row.name.c_str(), row.path.c_str());
 }
 
-std::vector<Result> measure_all(const std::vector<Row> &rows, const GpuTimer *timer, double copy) {
+std::vector<Result> measure_all(const std::vector<Row> &rows, const GpuTimer *timer, double copy,
+                                bool tune) {
   std::vector<Result> results;
   put(table_head());
   for (const Row &row : rows) {
-    results.push_back(measure(row, timer));
+    results.push_back(measure(row, timer, tune));
     put(table_row(results.back(), copy));
   }
   return results;
@@ -63,7 +64,7 @@ int run_on_gpu(const Options &options, const std::vector<Row> &rows) {
   GpuTimer timer(0, options.runs);
   Machine machine = describe_machine(0);
   machine.copy_before = machine.copy_after = timer.copy_bandwidth();
-  std::vector<Result> results = measure_all(rows, &timer, machine.copy());
+  std::vector<Result> results = measure_all(rows, &timer, machine.copy(), options.tune);
   machine.copy_after = timer.copy_bandwidth();
   return finish(options, machine, results);
 }
@@ -89,7 +90,7 @@ int drive(const Options &options) {
   }
   if (rows.empty()) refuse_filters(options.filters);
   if (options.on == Executor::Gpu) return run_on_gpu(options, rows);
-  return finish(options, describe_machine(-1), measure_all(rows, nullptr, 0));
+  return finish(options, describe_machine(-1), measure_all(rows, nullptr, 0, false));
 }
 
 }  // namespace

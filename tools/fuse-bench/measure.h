@@ -2,9 +2,9 @@
 #pragma once
 
 #include "check.h"
-#include "gpu_timer.h"
 #include "instance.h"
 #include "options.h"
+#include "runtime/gpu_timer.h"
 
 #include <string>
 
@@ -22,11 +22,13 @@ struct Result {
 
   // On a GPU.
   double us = 0;
-  int registers = 0, spills = 0;  // the most, and the sum
-  CompileTimes cold, warm;        // the first and the second compilation in this process
+  int registers = 0, spills = 0;      // the most, and the sum
+  CompileTimes cold, warm;            // the first and the second compilation in this process
+  double tuned_us = 0;                // with CompileOptions::tune; 0: not asked for
+  std::vector<std::string> mappings;  // what tuning chose, kernel by kernel
 };
 
 /// Without a timer: compiles and checks the small instance on the host. Never throws Error.
-Result measure(const Row &row, const GpuTimer *timer);
+Result measure(const Row &row, const GpuTimer *timer, bool tune = false);
 
 }  // namespace fuse::bench

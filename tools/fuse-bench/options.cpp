@@ -47,6 +47,7 @@ std::optional<Options> parse_options(int argc, char **argv) {
   app.add_option("--with", options.with, "with --compare: results of this file, without a run");
   app.add_option("--on", on, "gpu, or host to check without times")->capture_default_str();
   app.add_option("--runs", options.runs, "timed runs of a row")->capture_default_str();
+  app.add_flag("--tune", options.tune, "time each row with measured mappings too");
   app.add_flag("--list", options.list, "print the rows and stop");
   try {
     app.parse(argc, argv);

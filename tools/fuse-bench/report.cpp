@@ -69,6 +69,7 @@ json json_of(const Result &r, double copy) {
                    {"spill_bytes", r.spills},
                    {"compile_cold", json_of(r.cold)},
                    {"compile_warm", json_of(r.warm)}});
+  if (r.tuned_us > 0) object.update({{"tuned_us", r.tuned_us}, {"mappings", r.mappings}});
   return object;
 }
 
@@ -117,6 +118,10 @@ std::string table_row(const Result &r, double copy) {
     append(text, "{:>9} {:>6} {:>9.1f} {:<7} {:>4} {:>5} {:>3} {:>9} {:>9} {}\n", "-", "-",
            r.predicted_us, r.bound, "-", "-", r.kernels, "-", "-", check_word(r));
   if (!r.verdict.passed) text += "    " + r.verdict.wrong + "\n";
+  if (r.tuned_us > 0)
+    append(text, "    tuned {:.1f} us, {:.1f} % of copy, {:+.1f} %\n", r.tuned_us,
+           100 * fraction_of_copy(r, copy) * r.us / r.tuned_us, 100 * (r.tuned_us / r.us - 1));
+  for (const std::string &mapping : r.mappings) text += "    " + mapping + "\n";
   return text;
 }
 

@@ -102,9 +102,25 @@ std::vector<std::vector<std::string>> sets_of(const std::vector<std::string> &wo
   return sets;
 }
 
+/// Mappings by kernel, "k0:elements=1,rows=looped".
+fuse::Tunings tunings_of(const std::vector<std::string> &words) {
+  fuse::Tunings tunings;
+  for (const std::string &word : words) {
+    std::size_t colon = word.find(':');
+    if (colon == 0 || colon == word.npos)
+      throw UsageError("--mapping: '" + word + "' is not of the form k0:elements=1");
+    try {
+      tunings[word.substr(0, colon)] = fuse::parse_tuning(word.substr(colon + 1));
+    } catch (const fuse::Error &e) {
+      throw UsageError("--mapping: " + word.substr(0, colon) + ": " + e.what());
+    }
+  }
+  return tunings;
+}
+
 /// Words as they stand on the command line, before they are checked.
 struct Words {
-  std::vector<std::string> emit, dims, in, out, expect, keep, recompute, no_fuse;
+  std::vector<std::string> emit, dims, in, out, expect, keep, recompute, no_fuse, mappings;
   std::string on = "auto", explain;
 };
 
@@ -144,6 +160,10 @@ void add_plan_options(CLI::App &app, Options &o, Words &words) {
   add_list(app, "--keep", words.keep, "%3", "store this value");
   add_list(app, "--recompute", words.recompute, "%3", "compute it again where it is read");
   add_list(app, "--no-fuse", words.no_fuse, "%3,%4", "never in one kernel", false);
+  add_list(app, "--mapping", words.mappings, "k0:elements=1",
+           "deviate from the mapping of a kernel by powers of two: elements, threads, vector, "
+           "blocks; and resident, stages, rows=held|looped|piped",
+           false);
 }
 
 void add_run_options(CLI::App &app, Options &o, Words &words) {
@@ -190,6 +210,7 @@ void resolve(const Words &words, Options &o) {
   o.explain = choose("--explain", words.explain == "true" ? "text" : words.explain, forms);
   for (const std::string &w : words.dims) add_dim(o.dims, w);
   o.overrides = {labels_of(words.keep), labels_of(words.recompute), sets_of(words.no_fuse)};
+  o.tunings = tunings_of(words.mappings);
   check_passes(o);
   resolve_run(words, o);
 }

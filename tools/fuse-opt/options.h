@@ -1,6 +1,8 @@
 // The command line of fuse-opt as data.
 #pragma once
 
+#include "passes/tuning.h"
+
 #include <fuse/compile.h>
 
 #include <cstdint>
@@ -23,6 +25,7 @@ struct Options {
   std::vector<std::string> targets;
   fuse::Bindings dims;
   fuse::PlanOverrides overrides;
+  fuse::Tunings tunings;
   std::uint64_t seed = 1;
   std::map<std::string, std::string> in, out, expect;  // by argument: files, values of scalars
   fuse::Executor on = fuse::Executor::Auto;

@@ -188,6 +188,7 @@ LowerOptions lowering_of(const Graph &graph, const Options &options) {
   lowering.divisors = divisors_of(options.dims);
   lowering.narrow_offsets = !options.dims.empty() && has_narrow_offsets(graph.data(), options.dims);
   lowering.overrides = options.overrides;
+  lowering.tunings = options.tunings;
   return lowering;
 }
 

@@ -18,7 +18,8 @@ constexpr std::int64_t kUsualStages = 3, kMostStages = 4;
 
 class PipeChooser {
  public:
-  PipeChooser(Kernel &kernel, const Target &target) : k_(kernel), target_(target), map_(kernel) {}
+  PipeChooser(Kernel &kernel, const Target &target, int stages)
+      : k_(kernel), target_(target), tuned_stages_(stages), map_(kernel) {}
 
   void choose_in(std::vector<Stmt> &body, LayoutId layout) {
     for (Stmt &s : body) {
@@ -31,6 +32,7 @@ class PipeChooser {
  private:
   Kernel &k_;
   const Target &target_;
+  int tuned_stages_;
   MachineMap map_;
 
   /// Whether threads wait for one another in each iteration: something is reduced that does not
@@ -102,14 +104,15 @@ class PipeChooser {
     std::int64_t wanted = 1 + (kUnderWay + blocks * bytes - 1) / (blocks * bytes);
     std::int64_t room = std::min(target_.shared_per_block - exchanged_bytes(),
                                  target_.shared_per_sm / blocks - kBlockOverhead);
+    if (tuned_stages_ > 0) return std::min<std::int64_t>(tuned_stages_, room / bytes);
     return std::min({std::max(wanted, kUsualStages), room / bytes, kMostStages});
   }
 };
 
 }  // namespace
 
-void choose_pipes(Kernel &kernel, const Target &target) {
-  if (target.sm >= kBulkCopies) PipeChooser(kernel, target).choose_in(kernel.body, kNone);
+void choose_pipes(Kernel &kernel, const Target &target, int stages) {
+  if (target.sm >= kBulkCopies) PipeChooser(kernel, target, stages).choose_in(kernel.body, kNone);
 }
 
 }  // namespace fuse

@@ -1,9 +1,10 @@
 // Layouts from extents, contiguity and what the target's SMs hold.
 //
-// Measured on the H200 (bench/results): one 16-byte access a thread and 256 threads a block stream
-// best; a row in registers is best at 16 elements a thread up to 1,024 columns, and up to 4,096
-// where its threads meet once, at 32 where they meet more often, and at 64 beyond, with the fewest
-// threads that hold it.
+// Measured on the H200 (bench/results, by tuning): one 16-byte access a thread and 128 threads a
+// block stream best, two where loads wait for positions or calls of Philox overlap; a row in
+// registers is best at 16 elements a thread up to 1,024 columns, and up to 4,096 where its threads
+// meet once, at 32 where they meet more often, and at 64 beyond, with the fewest threads that hold
+// it.
 #include "passes/schedule/mapping_builder.h"
 #include "passes/schedule/tiles.h"
 
@@ -46,18 +47,27 @@ class Chooser : MappingBuilder {
     bool follows = one_dim && needs_frame();
     Index total = extent(dims) + (follows ? vec_ - 1 : 0);  // with a head that starts early
     m_.threads = block_threads(expected(total));
-    std::int64_t block = m_.threads * vec_;
-    m_.layout.axes = {
-        axis(dims, {digit(DigitKind::Grid, ceildiv(total, block)),
-                    digit(DigitKind::Thread, m_.threads), digit(DigitKind::Vec, vec_)})};
+    std::int64_t block = m_.threads * vec_ * flat_vectors();
+    m_.layout.axes = {axis(
+        dims, {digit(DigitKind::Grid, ceildiv(total, block)), digit(DigitKind::Reg, flat_vectors()),
+               digit(DigitKind::Thread, m_.threads), digit(DigitKind::Vec, vec_)})};
     if (follows && is_long_row(p_.domain.dims[inner_].extent)) align(m_.layout.axes[0]);
+  }
+
+  /// Of a thread: two where a load waits for its position, or words take long.
+  std::int64_t flat_vectors() const {
+    if (p_.common_threads > 0) return 1;
+    bool waits = !p_.words.empty() ||
+                 std::any_of(p_.accesses.begin(), p_.accesses.end(),
+                             [](const Access &a) { return a.stmt->index.uses(Atom::Kind::Value); });
+    return scaled(waits ? std::min<std::int64_t>(2, max_vectors()) : 1, p_.tuning.elements);
   }
 
   /// Fewer threads where the work is small, but whole warps.
   int block_threads(std::int64_t elements) const {
     if (p_.common_threads > 0) return p_.common_threads;
     std::int64_t wanted = pow2_at_least(ceil_div(elements, vec_));
-    return static_cast<int>(std::clamp<std::int64_t>(wanted, 32, kFlatThreads));
+    return static_cast<int>(std::clamp<std::int64_t>(wanted, 32, tuned_threads(kPassThreads)));
   }
 
   /// Rows that no vector divides: outer dims on the grid, vectors follow the rows' alignment.
@@ -65,10 +75,11 @@ class Chooser : MappingBuilder {
     dims.pop_back();
     Index row = p_.domain.dims[inner_].extent;
     m_.threads = block_threads(expected(row));
-    std::int64_t block = m_.threads * vec_;
+    std::int64_t block = m_.threads * vec_ * flat_vectors();
     Axis columns =
         axis({inner_}, {digit(DigitKind::Grid, ceildiv(row + vec_ - 1, block)),
-                        digit(DigitKind::Thread, m_.threads), digit(DigitKind::Vec, vec_)});
+                        digit(DigitKind::Reg, flat_vectors()), digit(DigitKind::Thread, m_.threads),
+                        digit(DigitKind::Vec, vec_)});
     align(columns);
     Index across = ceildiv(row + vec_ - 1, block);
     m_.layout.axes = {axis(dims, {digit(DigitKind::Grid, extent(dims), across)}), columns};
@@ -83,7 +94,7 @@ class Chooser : MappingBuilder {
     bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
     std::int64_t n = keeps ? row_length(extent(folded_)) : expected_at_least_1(extent(folded_));
     std::int64_t lanes = std::min<std::int64_t>(32, pow2_at_least(ceil_div(usual(columns), vec_)));
-    std::int64_t down = kFlatThreads / lanes;
+    std::int64_t down = std::max<std::int64_t>(1, tuned_threads(kFlatThreads) / lanes);
     if (keeps && map_resident_columns(n, lanes, down)) return;
     fit_exchange(lanes * down, 2);  // the last block of a split combines its parts too
     std::int64_t step = down * unroll();
@@ -109,8 +120,8 @@ class Chooser : MappingBuilder {
     constexpr std::int64_t kSteps = 8;
     if (!rows_alike()) tiles *= expected_outer();
     std::int64_t most = ceil_div(n, rows_alike() ? kSteps * step : step);
-    return std::clamp<std::int64_t>(4 * p_.target.num_sms / std::max<std::int64_t>(tiles, 1), 1,
-                                    most);
+    std::int64_t parts = 4 * p_.target.num_sms / std::max<std::int64_t>(tiles, 1);
+    return std::clamp<std::int64_t>(scaled(parts, p_.tuning.blocks), 1, most);
   }
 
   std::int64_t expected_outer() const { return expected_at_least_1(extent(outer())); }

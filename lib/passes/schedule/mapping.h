@@ -83,6 +83,7 @@ struct MappingProblem {
   std::int64_t statements = 1;               // of the flat body
   std::int64_t live = 1;   // registers of one slot where most of its values are live
   int common_threads = 0;  // of kernels that shall differ in sizes alone; 0: this one's own
+  Tuning tuning = {};
 };
 
 /// Chooses form and layouts. Dims of a Split mapping beyond the domain's are numbered from

@@ -7,6 +7,7 @@ namespace fuse {
 
 inline constexpr std::int64_t kWarp = 32;
 inline constexpr std::int64_t kFlatThreads = 256;
+inline constexpr std::int64_t kPassThreads = 128;  // of kernels without reductions
 inline constexpr std::int64_t kAlignedRow = 512;   // shorter rows are not worth a peeled head
 inline constexpr std::int64_t kRowThreads = 128;   // of a block with several rows
 inline constexpr std::int64_t kLongRow = 65537;    // worth all threads of a block
@@ -35,7 +36,15 @@ class MappingBuilder : protected MappingQueries {
     return std::move(m_);
   }
 
-  std::int64_t unroll() const { return std::min<std::int64_t>(kUnroll, max_vectors()); }
+  std::int64_t unroll() const {
+    return std::min<std::int64_t>(scaled(kUnroll, p_.tuning.elements), max_vectors());
+  }
+
+  /// Of a block: as many as the rules say, times what tuning asks for.
+  std::int64_t tuned_threads(std::int64_t threads) const {
+    return std::clamp<std::int64_t>(scaled(threads, p_.tuning.threads), kWarp,
+                                    p_.target.max_threads_per_block);
+  }
 
   bool is_long_row(const Index &row) const { return p_.sizes.is_at_least(row, kAlignedRow); }
 
@@ -92,7 +101,8 @@ class MappingBuilder : protected MappingQueries {
   /// Without a bound the compiler trades occupancy for registers; kernels that wait for memory and
   /// barriers need the blocks.
   void bound_registers() {
-    if (m_.form == Form::Flat) return;
+    if (tuned_resident(p_, m_)) return;
+    if (m_.form == Form::Flat && p_.words.empty()) return;
     std::int64_t registers =
         std::min<std::int64_t>(registers_wanted(p_, m_, inner_), p_.target.max_registers);
     std::int64_t blocks = p_.target.registers_per_sm / (m_.threads * registers);

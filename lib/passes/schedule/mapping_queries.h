@@ -33,6 +33,11 @@ class MappingQueries {
 
   Index extent(const std::vector<DimId> &dims) const { return extent_of(p_.domain.dims, dims); }
 
+  /// What a rule chooses, with the power of two that tuning asks for.
+  static std::int64_t scaled(std::int64_t value, int log2) {
+    return log2 >= 0 ? value << log2 : std::max<std::int64_t>(1, value >> -log2);
+  }
+
   std::int64_t expected(const Index &index) const { return p_.sizes.expected(index); }
 
   /// The value of an extent of kept dims.
@@ -80,7 +85,7 @@ class MappingQueries {
       wide = std::max(wide, size_of(a.dtype));
     }
     int widest = static_cast<int>(std::max<std::size_t>(1, std::min(16 / narrow, 32 / wide)));
-    return static_cast<int>(std::min<std::int64_t>(widest, max_slots()));
+    return static_cast<int>(std::min<std::int64_t>(scaled(widest, p_.tuning.vector), max_slots()));
   }
 
   bool is_contiguous(const Access &a) const { return advances_by_one(a.stmt->index, inner_); }
@@ -175,6 +180,15 @@ class MappingQueries {
     return bytes;
   }
 };
+
+/// Sets the blocks that an SM shall hold, where tuning asks for some.
+inline bool tuned_resident(const MappingProblem &problem, Mapping &mapping) {
+  int most = std::min(problem.target.max_blocks_per_sm,
+                      problem.target.max_threads_per_sm / mapping.threads);
+  if (problem.tuning.resident > 0)
+    mapping.resident = std::clamp(problem.tuning.resident, 1, std::max(1, most));
+  return problem.tuning.resident > 0;
+}
 
 /// Registers that a thread of the mapping takes, where offsets advance along `inner`.
 std::int64_t registers_wanted(const MappingProblem &problem, const Mapping &mapping, DimId inner);

@@ -10,9 +10,12 @@ constexpr int kResidentRegisters = 24;
 constexpr int kUnpackRegisters = 8;   // more where it holds packed elements
 constexpr int kRegistersPerRow = 16;  // of an operand along the row, weights for one
 constexpr int kLoopRegisters = 36;    // of a thread in a loop: the values in work too
+constexpr int kFoldRegisters = 26;    // likewise, where the loop only folds
+constexpr int kFlatRegisters = 16;    // of a thread in no loop, holding nothing
 constexpr int kRegistersPerSlot = 2;  // of a position that needs divisions
 constexpr int kRandomRegisters = 16;  // of rounds under way
 constexpr int kLeastWithEdges = 48;
+constexpr int kLoopWithEdges = 64;  // where the length is not known
 
 class Registers : MappingQueries {
  public:
@@ -24,7 +27,7 @@ class Registers : MappingQueries {
   /// A resident thread holds its elements across barriers; a loop holds them as they came, packed,
   /// and the states of its reductions.
   std::int64_t wanted() const {
-    std::int64_t elements = 1, states = 1, addresses = 0, bytes = 0, rows = 0;
+    std::int64_t elements = 1, states = 1, addresses = 0, bytes = 0, shared = 0, rows = 0;
     for (const Axis &a : m_.layout.axes)
       for (const Digit &d : a.digits) {
         if (d.kind != DigitKind::Reg && d.kind != DigitKind::Vec) continue;
@@ -39,19 +42,37 @@ class Registers : MappingQueries {
       if (a.stmt->kind != StmtKind::Load) continue;
       bool is_full = spans_slots(a);
       bytes += is_full ? static_cast<std::int64_t>(size_of(a.dtype)) : 0;
-      rows += !is_full && std::find(a.dims.begin(), a.dims.end(), inner_) != a.dims.end();
+      if (is_full || std::find(a.dims.begin(), a.dims.end(), inner_) == a.dims.end()) continue;
+      ++rows;
+      shared += static_cast<std::int64_t>(size_of(a.dtype));
     }
     // Vectors at edges are loaded whole, and mended behind all loads.
     bool has_edges = std::any_of(m_.layout.axes.begin(), m_.layout.axes.end(),
                                  [](const Axis &a) { return a.align.buffer != kNone; });
-    std::int64_t held =
-        m_.form == Form::Resident
-            ? ceil_div(elements * bytes_held(has_edges), 4) + kResidentRegisters +
-                  (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) +
-                  kRegistersPerRow * rows
-            : ceil_div(elements * bytes + states * p_.reductions.state_bytes, 4) + kLoopRegisters;
+    std::int64_t held = m_.form == Form::Resident
+                            ? ceil_div(elements * bytes_held(has_edges), 4) + kResidentRegisters +
+                                  (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) +
+                                  kRegistersPerRow * rows
+                            : ceil_div(elements * bytes + elements / states * shared +
+                                           states * p_.reductions.state_bytes,
+                                       4) +
+                                  work_registers();
     if (!p_.words.empty()) held += kRandomRegisters;
-    return std::max<std::int64_t>(held + addresses, has_edges ? kLeastWithEdges : 0);
+    return std::max<std::int64_t>(held + addresses, has_edges ? least_with_edges() : 0);
+  }
+
+  /// Of a thread that holds nothing across barriers.
+  int work_registers() const {
+    if (m_.form == Form::Flat) return kFlatRegisters;
+    bool only_folds = m_.form == Form::Streaming && !p_.reductions.reexpands && has_known_rows();
+    return only_folds ? kFoldRegisters : kLoopRegisters;
+  }
+
+  bool has_known_rows() const { return extent(folded_).constant().has_value(); }
+
+  int least_with_edges() const {
+    if (m_.form == Form::Resident || m_.form == Form::Flat) return kLeastWithEdges;
+    return has_known_rows() ? 0 : kLoopWithEdges;
   }
 
   /// Edges are mended behind all loads of a row, which are in flight together.

@@ -6,15 +6,16 @@ namespace fuse {
 
 namespace {
 
-constexpr std::int64_t kSplitRow = 4097;         // of few rows, each worth several blocks
-constexpr std::int64_t kStreamedRow = 16385;     // that nothing is kept of
-constexpr std::int64_t kBlockThreads = 256;      // that hold a row alone before others help
-constexpr std::int64_t kPipedStage = 36 << 10;   // of a row, in each of two blocks of an SM
-constexpr std::int64_t kPipedStages = 3;         // one worked on, two under way
-constexpr std::int64_t kMinPipedRows = 4;        // of a cluster, for which it stays
-constexpr std::int64_t kWarpRowBytes = 4 << 10;  // that a warp passes over, not a block
-constexpr std::int64_t kMinWarpRows = 64;        // for each SM, which then has them under way
-constexpr std::int64_t kBytesUnderWay = 64;      // of a thread in an iteration
+constexpr std::int64_t kSplitRow = 4097;            // of few rows, each worth several blocks
+constexpr std::int64_t kStreamedRow = 16385;        // that nothing is kept of
+constexpr std::int64_t kBlockThreads = 256;         // that hold a row alone before others help
+constexpr std::int64_t kRowBytesOnChip = 96 << 10;  // of an SM: more hide no more latency
+constexpr std::int64_t kPipedStage = 36 << 10;      // of a row, in each of two blocks of an SM
+constexpr std::int64_t kPipedStages = 3;            // one worked on, two under way
+constexpr std::int64_t kMinPipedRows = 4;           // of a cluster, for which it stays
+constexpr std::int64_t kWarpRowBytes = 4 << 10;     // that a warp passes over, not a block
+constexpr std::int64_t kMinWarpRows = 64;           // for each SM, which then has them under way
+constexpr std::int64_t kBytesUnderWay = 64;         // of a thread in an iteration
 
 class Rows : MappingBuilder {
  public:
@@ -34,13 +35,17 @@ class Rows : MappingBuilder {
     aligned |= rows_alike();
     bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
     if (!keeps && has_split_rows(row)) return map_split_rows(row, aligned);
-    if (!keeps && p_.sizes.is_at_least(row, kStreamedRow)) return map_streaming_rows(row, aligned);
-    if (!keeps && is_worth_a_warp(row)) return map_warp_rows(row, aligned);
+    bool may_hold = p_.tuning.rows == RowForm::ByRule || p_.tuning.rows == RowForm::Held;
+    bool holds = keeps || p_.tuning.rows == RowForm::Held;
+    if (!holds && p_.sizes.is_at_least(row, kStreamedRow)) return map_streaming_rows(row, aligned);
+    if (!holds && may_hold && is_worth_a_warp(row)) return map_warp_rows(row, aligned);
     std::int64_t n = row_length(row, aligned ? 0 : vec_ - 1);
     while (vec_ > 1 && vec_ > n) vec_ /= 2;
-    if (n <= max_row_threads(p_.target) * max_elements()) return map_resident_rows(row, aligned);
+    bool fits = n <= max_row_threads(p_.target) * max_elements();
+    if (may_hold && fits) return map_resident_rows(row, aligned);
     // Symbolic rows of this length are in no tier.
-    if (aligned && row.constant() && map_piped_rows(n)) return;
+    bool may_pipe = p_.tuning.rows == RowForm::ByRule || p_.tuning.rows == RowForm::Piped;
+    if (may_pipe && aligned && row.constant() && map_piped_rows(n)) return;
     map_streaming_rows(row, aligned);
   }
 
@@ -51,19 +56,43 @@ class Rows : MappingBuilder {
     return few && p_.sizes.is_at_least(row, kSplitRow);
   }
 
-  /// Blocks that share a row: one where a block of a few hundred threads holds it.
-  std::int64_t blocks_of_row(std::int64_t span) const {
-    if (span <= kBlockThreads * max_elements()) return 1;
-    std::int64_t blocks = pow2_at_least(ceil_div(span, cluster_threads(span) * max_elements()));
-    return blocks <= max_row_cluster(p_.target) ? blocks : 1;
+  /// Blocks that share a row, and their threads.
+  struct ClusterShape {
+    std::int64_t blocks = 1, threads = 0;
+  };
+
+  /// One block where a few hundred threads hold the row. Else what keeps most of the rows on chip,
+  /// with threads that hold twice as many elements where that is too little. Of large blocks fewer
+  /// meet, small ones fill an SM better: they do where elements take registers of their own.
+  ClusterShape cluster_of_row(std::int64_t span) const {
+    if (span <= kBlockThreads * max_elements()) return {};
+    bool is_packed = p_.reductions.held_bytes % 4 != 0;
+    std::int64_t best_held = 0;
+    ClusterShape best;
+    for (std::int64_t most : {max_elements(), 2 * max_elements()}) {
+      for (std::int64_t factor : {is_packed ? 2 : 1, is_packed ? 1 : 2}) {
+        std::int64_t threads = factor * kClusterThreads;
+        std::int64_t blocks = pow2_at_least(ceil_div(span, threads * most));
+        if (blocks > max_row_cluster(p_.target)) continue;
+        std::int64_t held = bytes_on_chip(span, blocks, threads);
+        if (held > best_held) best = {blocks, threads};
+        best_held = std::max(best_held, held);
+      }
+      if (best_held >= kRowBytesOnChip) break;
+    }
+    return best;
   }
 
-  /// Small blocks where as many as a cluster takes hold the row: more of them fill an SM. Threads
-  /// that hold packed elements take few registers: larger blocks do, of which fewer meet.
-  std::int64_t cluster_threads(std::int64_t span) const {
-    std::int64_t held = max_row_cluster(p_.target) * kClusterThreads * max_elements();
-    bool is_packed = p_.reductions.held_bytes % 4 != 0;
-    return span <= held && !is_packed ? kClusterThreads : 2 * kClusterThreads;
+  /// Of the tensors that pass through, in the registers of an SM at once.
+  std::int64_t bytes_on_chip(std::int64_t span, std::int64_t blocks, std::int64_t threads) const {
+    Mapping trial;
+    trial.form = Form::Resident;
+    std::int64_t elements = ceil_div(span, blocks * threads * vec_) * vec_;
+    trial.layout.axes = {axis({inner_}, {digit(DigitKind::Reg, elements)})};
+    std::int64_t registers = registers_wanted(p_, trial, inner_);
+    if (registers > p_.target.max_registers) return 0;
+    std::int64_t resident = p_.target.registers_per_sm / (threads * registers);
+    return resident * threads * elements * std::max<std::int64_t>(1, streamed_bytes());
   }
 
   /// Half as many where each takes two registers.
@@ -73,9 +102,14 @@ class Rows : MappingBuilder {
   }
 
   int elements_per_thread(std::int64_t n, bool has_head) const {
-    std::int64_t medium = p_.reductions.exchanges > 1 || has_head ? 32 : 16;
-    std::int64_t elements = n <= 1024 ? 16 : n <= 4096 ? medium : max_elements();
-    return static_cast<int>(std::min<std::int64_t>(elements, max_elements()));
+    bool meets_once = p_.reductions.exchanges <= 1;
+    std::int64_t medium = meets_once && !has_head ? 16 : 32;
+    std::int64_t large = meets_once && n <= 8192 ? 32 : max_elements();
+    std::int64_t elements = n <= 1024 ? 16 : n <= 4096 ? medium : large;
+    // Two vectors, one under way and one in work, where threads enough are left.
+    if (n >= 2 * vec_ * kRowThreads) elements = std::max<std::int64_t>(elements, 2 * vec_);
+    elements = std::min<std::int64_t>(scaled(elements, p_.tuning.elements), max_elements());
+    return static_cast<int>(std::max<std::int64_t>(elements, vec_));
   }
 
   /// A few elements more in each thread rather than twice the threads.
@@ -89,12 +123,14 @@ class Rows : MappingBuilder {
     m_.form = Form::Resident;
     int head = aligned ? 0 : vec_ - 1;  // where vectors start early
     std::int64_t n = row_length(row, head), span = n + head;
-    std::int64_t blocks = blocks_of_row(span);
-    std::int64_t wanted = std::max<std::int64_t>(elements_per_thread(n, head > 0), vec_);
-    std::int64_t lanes = blocks > 1 ? cluster_threads(span) : row_threads(span, wanted);
+    ClusterShape shape = cluster_of_row(span);
+    std::int64_t blocks = std::clamp<std::int64_t>(scaled(shape.blocks, p_.tuning.blocks), 1,
+                                                   max_row_cluster(p_.target));
+    std::int64_t wanted = elements_per_thread(n, head > 0);
+    std::int64_t lanes = blocks > 1 ? tuned_threads(shape.threads) : row_threads(span, wanted);
     std::int64_t regs = ceil_div(span, blocks * lanes * vec_);
     m_.cluster = static_cast<int>(blocks);
-    std::int64_t rows = std::max<std::int64_t>(1, kRowThreads / lanes);
+    std::int64_t rows = std::max<std::int64_t>(1, tuned_threads(kRowThreads) / lanes);
     m_.threads = static_cast<int>(lanes * rows);
     Axis columns = axis(with_inner_last(folded_),
                         {digit(DigitKind::Reg, regs), digit(DigitKind::Cta, blocks),
@@ -111,6 +147,8 @@ class Rows : MappingBuilder {
     std::int64_t bytes = streamed_bytes(), blocks = 2;
     auto stage = [&] { return ceil_div(n, blocks) * bytes; };
     while (stage() > kPipedStage && blocks < max_row_cluster(p_.target)) blocks *= 2;
+    blocks =
+        std::clamp<std::int64_t>(scaled(blocks, p_.tuning.blocks), 2, max_row_cluster(p_.target));
     std::int64_t per_sm = stage() <= kPipedStage ? 2 : 1;
     if (bytes == 0 || kPipedStages * stage() * per_sm > p_.target.shared_per_sm) return false;
     std::int64_t lanes = p_.target.max_threads_per_block / per_sm;
@@ -152,12 +190,13 @@ class Rows : MappingBuilder {
 
   /// Slots of a loop's iteration along rows and along columns; few where the body is long.
   std::int64_t unroll_rows() const {
-    return std::clamp<std::int64_t>(kLoopElements / vec_, 1, max_vectors());
+    return std::clamp<std::int64_t>(scaled(kLoopElements / vec_, p_.tuning.elements), 1,
+                                    max_vectors());
   }
 
   void map_streaming_rows(const Index &row, bool aligned) {
     m_.form = Form::Streaming;
-    std::int64_t threads = p_.sizes.is_at_least(row, kLongRow) ? 1024 : 256;
+    std::int64_t threads = tuned_threads(p_.sizes.is_at_least(row, kLongRow) ? 512 : 256);
     m_.threads = static_cast<int>(threads);
     std::int64_t step = threads * vec_ * unroll_rows();
     Index span = aligned ? row : row + vec_ - 1;
@@ -188,7 +227,8 @@ class Rows : MappingBuilder {
   /// Independent loads of a thread in an iteration, of each of its rows.
   std::int64_t vectors_under_way(std::int64_t rows) const {
     std::int64_t bytes = std::max<std::int64_t>(1, streamed_bytes() * vec_ * rows);
-    return std::clamp<std::int64_t>(kBytesUnderWay / bytes, 1, max_vectors());
+    return std::clamp<std::int64_t>(scaled(kBytesUnderWay / bytes, p_.tuning.elements), 1,
+                                    max_vectors());
   }
 
   /// What all rows read, a vector for one, is loaded once for two.
@@ -202,8 +242,8 @@ class Rows : MappingBuilder {
 
   void map_warp_rows(const Index &row, bool aligned) {
     m_.form = Form::Streaming;
-    m_.threads = kRowThreads;
-    std::int64_t warps = kRowThreads / kWarp, rows = rows_of_thread();
+    m_.threads = static_cast<int>(tuned_threads(kRowThreads));
+    std::int64_t warps = m_.threads / kWarp, rows = rows_of_thread();
     std::int64_t unrolled = vectors_under_way(rows);
     Index span = aligned ? row : row + vec_ - 1;
     Axis columns =
@@ -231,9 +271,10 @@ class Rows : MappingBuilder {
 
   RowParts parts_of_few_rows(const Index &row) const {
     std::int64_t rows = expected_at_least_1(extent(kept_)), n = expected_at_least_1(row);
-    std::int64_t unrolled = unroll_split_rows(rows, n, kFlatThreads * vec_);
-    std::int64_t useful = ceil_div(n, kFlatThreads * vec_ * unrolled);
-    return {unrolled, std::clamp<std::int64_t>(p_.target.num_sms * 8 / rows, 1, useful)};
+    std::int64_t unrolled = unroll_split_rows(rows, n, tuned_threads(kFlatThreads) * vec_);
+    std::int64_t useful = ceil_div(n, tuned_threads(kFlatThreads) * vec_ * unrolled);
+    std::int64_t parts = scaled(p_.target.num_sms * 8 / rows, p_.tuning.blocks);
+    return {unrolled, std::clamp<std::int64_t>(parts, 1, useful)};
   }
 
   void map_split_rows(const Index &row, bool aligned) {
@@ -241,7 +282,7 @@ class Rows : MappingBuilder {
     auto [unrolled, parts] =
         rows_alike() ? RowParts{unroll_rows(), invariant_parts(row_length(row), p_.target)}
                      : parts_of_few_rows(row);
-    std::int64_t threads = kFlatThreads, step = threads * vec_ * unrolled;
+    std::int64_t threads = tuned_threads(kFlatThreads), step = threads * vec_ * unrolled;
     Index count = ceildiv(span, parts * step);
     Index grid_rows = extent(kept_);
     Axis columns = axis(with_inner_last(folded_),

@@ -62,14 +62,15 @@ class RowsAndColumns : MappingQueries {
   void choose_threads() {
     while (vec_ > 1 && vec_ > row()) vec_ /= 2;
     lanes_ = std::min<std::int64_t>(
-        pow2_at_least(
-            ceil_div(row(), std::max<std::int64_t>(std::min(kElements, max_slots()), vec_))),
+        pow2_at_least(ceil_div(
+            row(), std::max<std::int64_t>(
+                       std::min(scaled(kElements, p_.tuning.elements), max_slots()), vec_))),
         p_.target.max_threads_per_block);
     // Shorter vectors that make up the row: no position needs a test.
     if (row() % (lanes_ * vec_) != 0 && vec_ > kLeastVector && row() % (lanes_ * vec_ / 2) == 0)
       vec_ /= 2;
     regs_ = ceil_div(row(), lanes_ * vec_);
-    std::int64_t threads = std::max(lanes_, kThreads);
+    std::int64_t threads = std::max(lanes_, scaled(kThreads, p_.tuning.threads));
     while (threads > std::max<std::int64_t>(lanes_, 32) &&
            threads * regs_ * vec_ * p_.reductions.column_bytes > kExchangeBytes)
       threads /= 2;
@@ -77,6 +78,7 @@ class RowsAndColumns : MappingQueries {
     m_.threads = static_cast<int>(threads);
     m_.resident = static_cast<int>(std::clamp<std::int64_t>(
         p_.target.registers_per_sm / (threads * registers()), 1, kMaxResident));
+    tuned_resident(p_, m_);
     if (!extent(rows_).constant())
       m_.limits.push_back({Limit::Kind::Capacity, extent(rows_), lanes_ * regs_ * vec_,
                            "a row in the registers of a block"});

@@ -40,6 +40,7 @@ class Scanner : MappingBuilder {
   std::vector<DimId> scanned_;
 
   void bound_registers() {
+    if (tuned_resident(p_, m_)) return;
     std::int64_t registers = std::min<std::int64_t>(
         registers_wanted(p_, m_, inner_) + kScanRegisters, p_.target.max_registers);
     std::int64_t blocks = p_.target.registers_per_sm / (m_.threads * registers);
@@ -77,7 +78,8 @@ class Scanner : MappingBuilder {
     int head = aligned ? 0 : vec_ - 1;
     std::int64_t n = row_length(row, head), span = n + head;
     std::int64_t wanted = std::max<std::int64_t>(
-        n <= 4096 ? std::min<std::int64_t>(16, max_held()) : max_held(), vec_);
+        scaled(n <= 4096 ? std::min<std::int64_t>(16, max_held()) : max_held(), p_.tuning.elements),
+        vec_);
     std::int64_t lanes = std::min<std::int64_t>(pow2_at_least(ceil_div(span, wanted)),
                                                 p_.target.max_threads_per_block);
     std::int64_t regs = ceil_div(span, lanes * vec_);
@@ -94,12 +96,13 @@ class Scanner : MappingBuilder {
 
   /// Vectors of a thread in an iteration; few where the body is long.
   std::int64_t loop_vectors() const {
-    return std::clamp<std::int64_t>(kLoopElements / vec_, 1, max_vectors());
+    return std::clamp<std::int64_t>(scaled(kLoopElements / vec_, p_.tuning.elements), 1,
+                                    max_vectors());
   }
 
   void stream_rows(const Index &row, bool aligned) {
     m_.form = Form::Streaming;
-    std::int64_t threads = p_.sizes.is_at_least(row, kLongRow) ? 1024 : 256;
+    std::int64_t threads = tuned_threads(p_.sizes.is_at_least(row, kLongRow) ? 1024 : 256);
     std::int64_t regs = loop_vectors();
     m_.threads = static_cast<int>(threads);
     Index span = aligned ? row : row + vec_ - 1;
@@ -122,7 +125,7 @@ class Scanner : MappingBuilder {
   }
 
   void split_rows(const Index &row, bool aligned) {
-    std::int64_t threads = kColumnThreads, regs = loop_vectors();
+    std::int64_t threads = tuned_threads(kColumnThreads), regs = loop_vectors();
     std::int64_t rows = expected_at_least_1(extent(kept_)), n = expected_at_least_1(row);
     // Fewer where SMs would have no block.
     while (!rows_alike() && regs > 1 &&
@@ -144,7 +147,8 @@ class Scanner : MappingBuilder {
   std::int64_t choose_parts(std::int64_t tiles, const Index &span, std::int64_t step) const {
     if (rows_alike())
       return std::max<std::int64_t>(2, invariant_parts(row_length(span), p_.target));
-    return std::clamp<std::int64_t>(p_.target.num_sms * kBlocksPerSm / tiles, 2,
+    std::int64_t blocks = scaled(p_.target.num_sms * kBlocksPerSm, p_.tuning.blocks);
+    return std::clamp<std::int64_t>(blocks / tiles, 2,
                                     std::max<std::int64_t>(2, ceil_div(expected(span), step)));
   }
 
@@ -188,9 +192,9 @@ class Scanner : MappingBuilder {
     std::int64_t lanes = std::min<std::int64_t>(kWarp, pow2_at_least(ceil_div(n, vec_)));
     tiles *= ceil_div(n, lanes * vec_);
     bool splits = may_split(tiles, extent(scanned_), std::min(n, lanes * vec_));
-    std::int64_t down = (splits ? kColumnThreads : threads_of_tile(tiles)) / lanes;
+    std::int64_t down = tuned_threads(splits ? kColumnThreads : threads_of_tile(tiles)) / lanes;
     std::int64_t regs = std::max(pow2_at_least(ceil_div(length, down)), kLeastColumnRows);
-    regs = std::min({regs, kColumnRows / vec_, max_vectors()});
+    regs = std::min({scaled(regs, p_.tuning.elements), kColumnRows / vec_, max_vectors()});
     down = std::min(down, pow2_at_least(ceil_div(length, regs)));
     while (down > 1 && down * lanes * vec_ * state_bytes() > kExchangeBytes) down /= 2;
     m_.threads = static_cast<int>(lanes * down);

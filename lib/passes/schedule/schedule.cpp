@@ -167,7 +167,7 @@ class Scheduler {
   BuiltKernel build(const PlannedKernel &planned, int common_threads = 0) {
     BuiltKernel built = build_kernel(g_, planned, memory_of(planned), target_, options_,
                                      approximable_, common_threads);
-    choose_pipes(built.kernel, target_);
+    choose_pipes(built.kernel, target_, tuning_of(options_.tunings, planned.name).stages);
     choose_fills(built.kernel);
     for (BuiltKernel &next : built.next) choose_fills(next.kernel);
     return built;

@@ -1,11 +1,11 @@
 // Events around single runs. The flush keeps the GPU busy while the host enqueues the run behind
 // it, so launch latency stays out of the time.
-#include "gpu_timer.h"
+#include "runtime/gpu_timer.h"
 
 #include <algorithm>
 #include <vector>
 
-namespace fuse::bench {
+namespace fuse {
 
 using namespace cuda;
 
@@ -65,4 +65,4 @@ double GpuTimer::copy_bandwidth() const {
   return 2e6 * static_cast<double>(kCopyBytes) / us;
 }
 
-}  // namespace fuse::bench
+}  // namespace fuse

@@ -7,7 +7,7 @@
 
 #include <functional>
 
-namespace fuse::bench {
+namespace fuse {
 
 /// Uses the default stream of the current context.
 class GpuTimer {
@@ -33,4 +33,4 @@ class GpuTimer {
   cuda::CUevent start_ = nullptr, end_ = nullptr;
 };
 
-}  // namespace fuse::bench
+}  // namespace fuse
