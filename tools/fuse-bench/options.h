@@ -12,6 +12,8 @@ namespace fuse::bench {
 
 struct Options {
   std::vector<std::string> filters;  // parts of the names of rows; none: all rows
+  std::vector<std::string> files;    // programs to measure in the place of a suite
+  Bindings dims;                     // sizes of their symbols
   std::string suite = "bench/suite/suite.json";
   std::string json;     // where results are written too; empty: nowhere
   std::string compare;  // earlier results to set beside these
@@ -19,6 +21,8 @@ struct Options {
   Executor on = Executor::Gpu;
   int runs = 30;
   bool list = false;
+  bool launch = false;     // the cost of launches in the place of times
+  bool calibrate = false;  // figures of the machine in the place of rows
 };
 
 /// A wrong use of the command line: exit code 2.
@@ -27,6 +31,6 @@ struct UsageError : std::runtime_error {
 };
 
 /// Reads the arguments; nothing comes back where help was asked for, which is then printed.
-std::optional<Options> parse_options(int argc, char **argv);
+std::optional<Options> parse_options(int argc, const char *const *argv);
 
 }  // namespace fuse::bench
