@@ -121,7 +121,8 @@ step_suite() { measure suite; }
 step_kernels() { measure kernels; }
 
 step_launch() {
-  attempt "fuse-bench launch" 120 bin/fuse-bench --launch chain 'row sum' softmax "--json=$out/launch.json"
+  attempt "fuse-bench launch" 120 bin/fuse-bench --launch chain \
+    'row sum 16384' 'softmax 32768x1024' 'batch norm' "--json=$out/launch.json"
   tables+=("$out/fuse-bench_launch.log")
 }
 

@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kInQueue = 32, kLeast = 20 * kInQueue, kMost = 10000;
-constexpr double kSecondsOfCalls = 1;
+constexpr double kSecondsOfCalls = 2;
 constexpr int kInGraph = 100, kReplays = 10;
 constexpr std::uint64_t kSeed = 20;
 
@@ -44,19 +44,24 @@ void time_queue(const std::function<void()> &call, const Stream &stream,
   stream.wait();
 }
 
-/// Median microseconds of the host.
-double host_us(const std::function<void()> &call, const Stream &stream) {
-  std::vector<double> seconds;
-  time_queue(call, stream, seconds);  // warms up
+/// Median microseconds of the host for each of the calls. They take turns, so that what changes the
+/// machine's speed changes all of them.
+std::vector<double> host_us(const std::vector<std::function<void()>> &calls, const Stream &stream) {
+  std::vector<std::vector<double>> seconds(calls.size());
+  auto take_turns = [&] {
+    for (std::size_t i = 0; i < calls.size(); ++i) time_queue(calls[i], stream, seconds[i]);
+  };
+  take_turns();  // warms up
+  for (std::vector<double> &s : seconds) s.clear();
   auto start = Clock::now();
-  seconds.clear();
-  bool goes_on = true;
-  while (goes_on) {
-    time_queue(call, stream, seconds);
-    auto count = static_cast<int>(seconds.size());
-    goes_on = count < kLeast || (count < kMost && seconds_since(start) < kSecondsOfCalls);
+  int count = 0;
+  while (count < kLeast || (count < kMost && seconds_since(start) < kSecondsOfCalls)) {
+    take_turns();
+    count += kInQueue;
   }
-  return 1e6 * median(std::move(seconds));
+  std::vector<double> us;
+  for (std::vector<double> &s : seconds) us.push_back(1e6 * median(std::move(s)));
+  return us;
 }
 
 Arg scalar_of(DType type, const void *address) {
@@ -109,18 +114,15 @@ LaunchCost time_launches(const Instance &instance) {
   auto launch = [&] { instance.executable().launch(stream, arguments.data(), arguments.size()); };
   auto bound = [&] { instance.launcher()(stream, addresses.data(), addresses.size()); };
   FUSE_CUDA(cuStreamSynchronize, nullptr);  // the arguments are there
-  LaunchCost cost;
-  cost.launch = host_us(launch, stream);
-  cost.bound = host_us(bound, stream);
+  launch();
   Capture once(stream, bound);
   std::vector<CUkernelNodeParams> kernels = once.kernels();
-  cost.kernels = static_cast<int>(kernels.size());
-  if (kernels.empty()) return cost;
   auto bare = [&] {
     for (const CUkernelNodeParams &k : kernels) launch_bare(k, stream);
   };
-  cost.bare = host_us(bare, stream);
-  cost.replayed = replayed_us(bound, cost.kernels, stream);
+  std::vector<double> us = host_us({launch, bound, bare}, stream);
+  LaunchCost cost{static_cast<int>(kernels.size()), us[0], us[1], us[2]};
+  if (!kernels.empty()) cost.replayed = replayed_us(bound, cost.kernels, stream);
   return cost;
 }
 
