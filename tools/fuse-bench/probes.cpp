@@ -11,9 +11,10 @@ namespace fuse::bench {
 
 namespace {
 
-constexpr int kThreads = 256, kBlocksPerSm = 4;
+// Blocks come in turns: an SM that is given fewer at first gets more of the rest.
+constexpr int kThreads = 256, kResident = 4, kBlocksPerSm = 64;
 constexpr int kChains = 8, kSteps = 32;             // of each thread and iteration
-constexpr double kPipeSeconds = 1e-3;               // of a probe, if the target's rates are right
+constexpr double kPipeSeconds = 2e-3;               // of a probe, if the target's rates are right
 constexpr std::int64_t kFloats = INT64_C(1) << 29;  // of a memory probe
 
 /// A chain of one pipe's instructions. In `step` {0} is the value before, {1} the one behind; %s
@@ -83,7 +84,7 @@ std::string chain_text(const Chain &c, std::int64_t blocks) {
          "  layout L: i = grid {5} . reg {6} . thread {3}; k = loop:k K\n"
          "  in L {{\n"
          "    %s = load %s0[0]\n    %t = load %t0[0]\n    %a = load %x[i]\n",
-         c.name, type, n, kThreads, kBlocksPerSm, blocks, kChains);
+         c.name, type, n, kThreads, kResident, blocks, kChains);
   if (std::string(c.name) == "shared") text += "    %k = keep shared %a\n";
   append(text, "    for k {{\n      %n = index k : i32\n");
   if (type != "i32") append(text, "      %f = cast %n : {}\n", type);

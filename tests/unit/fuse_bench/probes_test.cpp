@@ -58,7 +58,7 @@ TEST(Probes, AmountsFollowFromSizesAndLoops) {
   std::map<std::string, double> of_a_thread;  // and iteration
   for (const Probe &p : pipe_probes(target)) {
     double iterations = static_cast<double>(p.sizes.at("K"));
-    of_a_thread[p.name] = p.amount / (target.num_sms * 4 * 256 * iterations);
+    of_a_thread[p.name] = p.amount / (target.num_sms * 64 * 256 * iterations);
   }
   EXPECT_EQ(of_a_thread["fma"], 8 * (32 + 2));
   EXPECT_EQ(of_a_thread["exp2"], 8 * 32);
@@ -74,7 +74,7 @@ TEST(Probes, PipesRunOnTheHost) {
   options.executor = Executor::Host;
   for (const Probe &p : pipe_probes(target)) {
     Executable exe = compile_kernel(parse_kernel(p.text), options);
-    auto n = static_cast<std::size_t>(4 * 256 * 8);
+    auto n = static_cast<std::size_t>(64 * 256 * 8);
     std::vector<double> x(n), y(n, -1);  // of eight bytes at most
     double s = 0, t = 0;
     Launcher launcher = exe.bind(Dims(Bindings{{"K", 1}}));
