@@ -4,14 +4,14 @@
 #
 #   bench/gpu_check.sh [CARRY] [STEP...]
 #
-# CARRY is the packed folder, by default build/pack. Steps: programs, tests, sanitizer, suite, kernels;
-# all of them by default. Logs and JSON go to $OUT, or to gpu_check_out. Exits with 1 if anything
+# CARRY is the packed folder, by default build/pack. Steps: programs, tests, sanitizer, suite, kernels,
+# launch, calibrate; all of them by default. Logs and JSON go to $OUT, or to gpu_check_out. Exits with 1 if anything
 # failed.
 set -u
 
 carry=$(realpath "${1:-build/pack}")
 [ $# -eq 0 ] || shift
-steps="${*:-programs tests sanitizer suite kernels}"
+steps="${*:-programs tests sanitizer suite kernels launch calibrate}"
 out=$(realpath -m "${OUT:-gpu_check_out}")
 mkdir -p "$out"
 export LD_LIBRARY_PATH="$carry/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -120,6 +120,20 @@ measure() {
 step_suite() { measure suite; }
 step_kernels() { measure kernels; }
 
+step_launch() {
+  attempt "fuse-bench launch" 120 bin/fuse-bench --launch chain \
+    'row sum 16384' 'softmax 32768x1024' 'batch norm' "--json=$out/launch.json"
+  tables+=("$out/fuse-bench_launch.log")
+}
+
+# The figures are those of a machine: fuse-opt plans with them.
+step_calibrate() {
+  attempt "fuse-bench calibrate" 120 bin/fuse-bench --calibrate "--json=$out/calibrate.json" &&
+    attempt "explain calibrated" 30 bin/fuse-opt examples/gelu.fuse --explain --dim=B=512 \
+      "--target=$out/fuse-bench_calibrate.log"
+  tables+=("$out/fuse-bench_calibrate.log")
+}
+
 echo "commit $(cat commit.txt 2>/dev/null), $(date -u +%FT%TZ), $(uname -r)"
 grep -h PRETTY_NAME /etc/os-release
 nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,temperature.gpu --format=csv 2>&1 |
@@ -132,7 +146,7 @@ bin/fuse-opt --list-targets >"$out/targets.log" 2>&1 || {
 tables=()
 for step in $steps; do
   case $step in
-    programs | tests | sanitizer | suite | kernels) "step_$step" ;;
+    programs | tests | sanitizer | suite | kernels | launch | calibrate) "step_$step" ;;
     *) echo "gpu_check.sh: no step is named $step" >&2 ;;
   esac
 done

@@ -65,8 +65,11 @@ struct KernelReport {
   int registers = -1;      ///< per thread; -1: not loaded on a device
   int spills = -1;         ///< bytes of local memory per thread; -1: not loaded on a device
   int blocks_per_sm = -1;  ///< resident; -1: not loaded on a device
-  std::string text;        ///< the kernel in its text format
-  std::string llvm;        ///< after optimisation
+  /// Resident warps of those that an SM holds, 0 to 1, mean over the SMs; -1: not loaded on a
+  /// device
+  double occupancy = -1;
+  std::string text;  ///< the kernel in its text format
+  std::string llvm;  ///< after optimisation
   std::string ptx;
 };
 

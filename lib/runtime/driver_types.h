@@ -12,6 +12,9 @@ struct CUfunc_st;
 struct CUstream_st;
 struct CUevent_st;
 struct CUlinkState_st;
+struct CUgraph_st;
+struct CUgraphNode_st;
+struct CUgraphExec_st;
 }
 
 namespace fuse::cuda {
@@ -22,6 +25,9 @@ using CUfunction = CUfunc_st *;
 using CUstream = CUstream_st *;
 using CUevent = CUevent_st *;
 using CUlinkState = CUlinkState_st *;
+using CUgraph = CUgraph_st *;
+using CUgraphNode = CUgraphNode_st *;
+using CUgraphExec = CUgraphExec_st *;
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
 
@@ -66,7 +72,10 @@ enum CUjit_option : int {
 
 enum CUjitInputType : int { CU_JIT_INPUT_PTX = 1 };
 
-enum CUstreamCaptureMode : int { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
+enum CUstreamCaptureMode : int {
+  CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
+  CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+};
 
 enum CUstreamCaptureStatus : int {
   CU_STREAM_CAPTURE_STATUS_NONE = 0,
@@ -96,6 +105,17 @@ struct CUlaunchConfig {
   CUstream stream;
   CUlaunchAttribute *attributes;
   unsigned num_attributes;
+};
+
+enum CUgraphNodeType : int { CU_GRAPH_NODE_TYPE_KERNEL = 0 };
+
+struct CUkernelNodeParams {
+  CUfunction function;
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned shared_bytes;
+  void **arguments, **extra;
+  void *kernel, *context;
 };
 
 }  // namespace fuse::cuda

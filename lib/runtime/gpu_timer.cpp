@@ -24,7 +24,33 @@ CUdeviceptr address(const DeviceBuffer &buffer) {
   return reinterpret_cast<CUdeviceptr>(buffer.data());
 }
 
+struct Events {
+  Events() {
+    FUSE_CUDA(cuEventCreate, &start, 0);
+    FUSE_CUDA(cuEventCreate, &end, 0);
+  }
+  ~Events() {
+    driver().cuEventDestroy(start);
+    driver().cuEventDestroy(end);
+  }
+  Events(const Events &) = delete;
+  Events &operator=(const Events &) = delete;
+
+  CUevent start = nullptr, end = nullptr;
+};
+
 }  // namespace
+
+double seconds_on(CUstream stream, const std::function<void()> &work) {
+  Events events;
+  FUSE_CUDA(cuEventRecord, events.start, stream);
+  work();
+  FUSE_CUDA(cuEventRecord, events.end, stream);
+  FUSE_CUDA(cuEventSynchronize, events.end);
+  float milliseconds = 0;
+  FUSE_CUDA(cuEventElapsedTime, &milliseconds, events.start, events.end);
+  return 1e-3 * static_cast<double>(milliseconds);
+}
 
 GpuTimer::GpuTimer(int device, int runs)
     : runs_(runs), flushed_(DeviceBuffer::device(flush_bytes(device), device)) {

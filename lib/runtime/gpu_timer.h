@@ -9,6 +9,9 @@
 
 namespace fuse {
 
+/// Seconds between what the stream reaches before the work and behind it, which is waited for.
+double seconds_on(cuda::CUstream stream, const std::function<void()> &work);
+
 /// Uses the default stream of the current context.
 class GpuTimer {
  public:

@@ -91,15 +91,37 @@ void apply(const FunctionSettings &settings, CUfunction function) {
               static_cast<int>(settings.dynamic_shared_bytes));
 }
 
+int device_attribute(CUdevice_attribute which) {
+  CUdevice device = 0;
+  int value = 0;
+  FUSE_CUDA(cuCtxGetDevice, &device);
+  FUSE_CUDA(cuDeviceGetAttribute, &value, which, device);
+  return value;
+}
+
+/// Of the threads that the current context's device holds, the part that blocks of the kernel fill.
+double occupancy_of(CUfunction function, const FunctionSettings &settings, int blocks_per_sm) {
+  double blocks = blocks_per_sm;
+  if (settings.cluster > 1)
+    blocks = static_cast<double>(max_active_clusters(function, settings)) * settings.cluster /
+             device_attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  int warps = (settings.threads + 31) / 32;
+  return blocks * 32 * warps / device_attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+}
+
 }  // namespace
 
-std::string assemble(const std::string &ptx, int sm) {
-  std::string key = fmt::format("cubin sm_{} driver {}\n", sm, driver().version) + ptx;
-  if (std::optional<std::string> cubin = DiskCache::process().load(key)) return *cubin;
+std::string assemble(const std::string &ptx) {
   RelaxedCapture relaxed;
   Link link;
   link.add_ptx(ptx);
-  std::string cubin = link.complete();
+  return link.complete();
+}
+
+std::string assemble_cached(const std::string &ptx, int sm) {
+  std::string key = fmt::format("cubin sm_{} driver {}\n", sm, driver().version) + ptx;
+  if (std::optional<std::string> cubin = DiskCache::process().load(key)) return *cubin;
+  std::string cubin = assemble(ptx);
   DiskCache::process().store(key, cubin);
   return cubin;
 }
@@ -118,6 +140,23 @@ std::vector<CUfunction> load_functions(const Context &context, const std::string
   return functions;
 }
 
+int max_active_clusters(CUfunction function, const FunctionSettings &settings) {
+  CUlaunchAttribute cluster{};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.cluster = {static_cast<unsigned>(settings.cluster), 1, 1};
+  CUlaunchConfig config{};
+  config.grid_x = 1024 * static_cast<unsigned>(settings.cluster);  // more than any device holds
+  config.grid_y = config.grid_z = 1;
+  config.block_x = static_cast<unsigned>(settings.threads);
+  config.block_y = config.block_z = 1;
+  config.shared_bytes = static_cast<unsigned>(settings.dynamic_shared_bytes);
+  config.attributes = &cluster;
+  config.num_attributes = 1;
+  int clusters = 0;
+  FUSE_CUDA(cuOccupancyMaxActiveClusters, &clusters, function, &config);
+  return clusters;
+}
+
 FunctionFacts facts_of(CUfunction function, const FunctionSettings &settings) {
   FunctionFacts facts;
   facts.registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS, function);
@@ -126,6 +165,7 @@ FunctionFacts facts_of(CUfunction function, const FunctionSettings &settings) {
                        static_cast<int>(settings.dynamic_shared_bytes);
   FUSE_CUDA(cuOccupancyMaxActiveBlocksPerMultiprocessor, &facts.blocks_per_sm, function,
             settings.threads, static_cast<std::size_t>(settings.dynamic_shared_bytes));
+  facts.occupancy = occupancy_of(function, settings, facts.blocks_per_sm);
   return facts;
 }
 

@@ -18,6 +18,7 @@ struct FunctionFacts {
   int spill_bytes = 0;    // local memory per thread
   int shared_bytes = 0;   // static, per block
   int blocks_per_sm = 0;  // resident
+  double occupancy = 0;   // resident warps of those that an SM holds; mean over SMs for clusters
 };
 
 /// A kernel's launch settings beside its grid.
@@ -28,13 +29,19 @@ struct FunctionSettings {
   std::int64_t dynamic_shared_bytes = 0;
 };
 
-/// Assembles the PTX for the current context's device, or takes the cubin from the disk cache.
-/// Throws Error{Driver} with the assembler's log.
-std::string assemble(const std::string &ptx, int sm);
+/// Assembles the PTX for the current context's device. Throws Error{Driver} with the assembler's
+/// log.
+std::string assemble(const std::string &ptx);
+
+/// The same, or the cubin from the disk cache, where it then is.
+std::string assemble_cached(const std::string &ptx, int sm);
 
 /// Functions of the module in the order of the settings. The context must be current.
 std::vector<cuda::CUfunction> load_functions(const Context &context, const std::string &cubin,
                                              const std::vector<FunctionSettings> &settings);
+
+/// Clusters of the kernel that the current context's device holds at a time.
+int max_active_clusters(cuda::CUfunction function, const FunctionSettings &settings);
 
 FunctionFacts facts_of(cuda::CUfunction function, const FunctionSettings &settings);
 

@@ -43,6 +43,7 @@ void add_device_facts(KernelReport &report, const Variant &variant, std::size_t 
   report.registers = facts.registers;
   report.spills = facts.spill_bytes;
   report.blocks_per_sm = facts.blocks_per_sm;
+  report.occupancy = facts.occupancy;
 }
 
 std::string signature(const std::vector<Argument> &arguments) {

@@ -168,7 +168,7 @@ std::string Variant::objection(const Bindings &sizes) const {
 const std::string &Variant::cubin_for(int sm) const {
   for (const Cubin &cubin : code_.cubins)
     if (cubin.sm == sm && cubin.driver <= driver().version) return cubin.image;
-  return code_.cubins.emplace_back(sm, driver().version, assemble(code_.ptx, sm)).image;
+  return code_.cubins.emplace_back(sm, driver().version, assemble_cached(code_.ptx, sm)).image;
 }
 
 const std::vector<CUfunction> &Variant::functions(const Context &context) const {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 using namespace fuse::cuda;
 
@@ -27,6 +28,13 @@ struct CUmod_st {
 struct CUfunc_st {
   std::string name;
 };
+struct CUgraphNode_st {
+  CUfunction function;
+  unsigned grid, threads;
+};
+struct CUgraph_st {
+  std::vector<CUgraphNode_st> nodes;
+};
 
 namespace {
 
@@ -36,7 +44,8 @@ constexpr int kMaxDevices = 4;
 char context_objects[kMaxDevices], stream_object;  // one context for each device
 constexpr int kMaxDepth = 16;
 thread_local CUcontext stack[kMaxDepth];
-thread_local int depth = 0;  // of the stack
+thread_local int depth = 0;     // of the stack
+CUgraph_st *capture = nullptr;  // what launches go to
 auto &blocks = *new std::map<unsigned long long, std::size_t>;
 
 CUcontext current() { return depth == 0 ? nullptr : stack[depth - 1]; }
@@ -266,11 +275,58 @@ EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks_per_sm, 
   *blocks_per_sm = 2048 / threads;
   return CUDA_SUCCESS;
 }
+EXPORT CUresult cuModuleUnload(CUmodule module) {
+  delete module;
+  return record("cuModuleUnload");
+}
+EXPORT CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction, const CUlaunchConfig *) {
+  *clusters = fake.num_clusters;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned,
+                               unsigned, unsigned, unsigned, CUstream, void **, void **) {
+  return record("cuLaunchKernel", function->name);
+}
+
+// A capture records kernels, and a graph of them runs nothing.
+EXPORT CUresult cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode) {
+  capture = new CUgraph_st;
+  return record("cuStreamBeginCapture");
+}
+EXPORT CUresult cuStreamEndCapture(CUstream, CUgraph *graph) {
+  *graph = std::exchange(capture, nullptr);
+  return record("cuStreamEndCapture");
+}
+EXPORT CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, std::size_t *count) {
+  for (std::size_t i = 0; nodes && i < *count; ++i) nodes[i] = &graph->nodes[i];
+  *count = graph->nodes.size();
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphNodeGetType(CUgraphNode, CUgraphNodeType *type) {
+  *type = CU_GRAPH_NODE_TYPE_KERNEL;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUkernelNodeParams *parameters) {
+  *parameters = {node->function, node->grid, 1,       1,      node->threads, 1, 1, 0,
+                 nullptr,        nullptr,    nullptr, nullptr};
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph, unsigned long long) {
+  *executable = reinterpret_cast<CUgraphExec>(&stream_object);
+  return record("cuGraphInstantiate");
+}
+EXPORT CUresult cuGraphLaunch(CUgraphExec, CUstream) { return record("cuGraphLaunch"); }
+EXPORT CUresult cuGraphExecDestroy(CUgraphExec) { return record("cuGraphExecDestroy"); }
+EXPORT CUresult cuGraphDestroy(CUgraph graph) {
+  delete graph;
+  return record("cuGraphDestroy");
+}
 #ifndef FAKE_CUDA_OLD
 EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                                  void **arguments, void **) {
   unsigned cluster = config->num_attributes ? config->attributes[0].value.cluster.x : 1;
   CUresult result = record("cuLaunchKernelEx", function->name);
+  if (capture) capture->nodes.push_back({function, config->grid_x, config->block_x});
   if (result == CUDA_SUCCESS && fake.on_launch)
     fake.on_launch({function->name.c_str(), config->grid_x, config->block_x, cluster,
                     config->stream, arguments});

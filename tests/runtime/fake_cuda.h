@@ -26,6 +26,7 @@ struct FakeCuda {
   /// Attributes of the one device.
   std::string device_name = "NVIDIA H200";
   int major = 9, minor = 0, num_sms = 132, num_devices = 1;
+  int num_clusters = 66;     // resident, whatever the kernel
   int capture_mode = 0;      // of the thread that set it last
   long long live_bytes = 0;  // allocated and not freed
   unsigned long long context_id = 7;
@@ -33,7 +34,7 @@ struct FakeCuda {
   void (*on_launch)(const FakeLaunch &launch) = nullptr;
 
   void reset() {
-    *this = FakeCuda{{}, "", 0, "NVIDIA H200", 9, 0, 132, 1, 0, live_bytes, 7, 0, nullptr};
+    *this = FakeCuda{{}, "", 0, "NVIDIA H200", 9, 0, 132, 1, 66, 0, live_bytes, 7, 0, nullptr};
   }
   int count(const std::string &prefix) const {
     int n = 0;

@@ -72,6 +72,8 @@ TEST_F(GpuTest, ReportsRegisters) {
   EXPECT_GT(report.registers, 0);
   EXPECT_EQ(report.spills, 0);
   EXPECT_GT(report.blocks_per_sm, 0);
+  EXPECT_GT(report.occupancy, 0);
+  EXPECT_LE(report.occupancy, 1);
 }
 
 TEST_F(GpuTest, MayBeDroppedInFlight) {

@@ -20,14 +20,14 @@ class ModuleTest : public ::testing::Test {
 }  // namespace
 
 TEST_F(ModuleTest, ARejectedPtxCarriesTheLog) {
-  std::string text = error_of(ErrorCode::Driver, [] { assemble("reject me", 90); });
+  std::string text = error_of(ErrorCode::Driver, [] { assemble("reject me"); });
   EXPECT_THAT(text, HasSubstr("cuLinkAddData failed"));
   EXPECT_THAT(text, HasSubstr("ptxas fatal: line 1: rejected"));
   EXPECT_EQ(fake_cuda().count("cuLinkDestroy"), 1);
 }
 
 TEST_F(ModuleTest, RunsUnderTheRelaxedCaptureMode) {
-  load_functions(context, assemble("ptx of RunsUnderTheRelaxedCaptureMode", 90), {{"k"}});
+  load_functions(context, assemble("ptx of RunsUnderTheRelaxedCaptureMode"), {{"k"}});
   EXPECT_EQ(fake_cuda().count("cuLinkCreate(capture mode 2)"), 1);
   EXPECT_EQ(fake_cuda().count("cuModuleLoadData(capture mode 2)"), 1);
   EXPECT_EQ(fake_cuda().capture_mode, 0);
@@ -61,4 +61,12 @@ TEST_F(ModuleTest, FactsComeFromTheDriver) {
   EXPECT_EQ(facts.registers, 40);
   EXPECT_EQ(facts.spill_bytes, 0);
   EXPECT_EQ(facts.blocks_per_sm, 8);
+  EXPECT_EQ(facts.occupancy, 1);
+}
+
+TEST_F(ModuleTest, OccupancyCountsWholeWarpsAndClusters) {
+  auto functions = load_functions(context, "occupancy code", {{"k", 96}});
+  EXPECT_EQ(facts_of(functions[0], {"k", 96}).occupancy, 21 * 96 / 2048.0);
+  fake_cuda().num_clusters = 33;
+  EXPECT_EQ(facts_of(functions[0], {"k", 512, 4}).occupancy, 33 * 4 * 512 / (132 * 2048.0));
 }

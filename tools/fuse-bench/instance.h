@@ -10,15 +10,18 @@
 
 namespace fuse::bench {
 
-/// Milliseconds of the stages, caches off: planning and scheduling, PTX, machine code.
+/// Milliseconds of the stages from a graph to functions that can be launched, caches off: planning
+/// and scheduling, PTX, machine code (by the driver), loading.
 struct CompileTimes {
-  double lower = 0, emit = 0, assemble = 0;
-  double total() const { return lower + emit + assemble; }
+  double lower = 0, emit = 0, assemble = 0, load = 0;
+  double total() const { return lower + emit + assemble + load; }
 };
 
 /// The program of a row for one set of sizes: a graph with static extents, or the text of a kernel.
 struct Source {
   Source(const Row &row, const Bindings &sizes);
+  Source(std::string kernel_text, const Bindings &sizes)
+      : kernel(std::move(kernel_text)), symbols(sizes) {}
 
   std::optional<Graph> graph;
   std::string kernel;
@@ -27,6 +30,10 @@ struct Source {
 
 /// Compiles the source for the device and takes the time of each stage.
 CompileTimes time_compilation(const Source &source, int device);
+
+/// Milliseconds of compile() where the disk cache has all of it, without the loading of code, which
+/// this process has done; 0 where it did not come from the cache.
+double time_from_disk(const Source &source);
 
 class Instance {
  public:
@@ -48,6 +55,9 @@ class Instance {
   /// in every bit.
   void set_arguments(const std::vector<Tensor> &inputs);
   void run() const;
+  /// What a launch takes: inputs, then outputs.
+  const std::vector<const void *> &arguments() const { return arguments_; }
+  const Launcher &launcher() const { return *launcher_; }
   /// The outputs as they are in memory.
   std::vector<Tensor> outputs() const;
 

@@ -1,11 +1,17 @@
-// fuse-bench: rows of a suite, measured on the GPU or checked on the host.
+// fuse-bench: rows of a suite, or programs, measured on the GPU or checked on the host; and the GPU
+// itself.
 //
 // Exit codes: 0 ok, 1 program or input, 2 usage, 3 mismatch, 4 no device. Messages are one line on
 // stderr.
+#include "calibrate.h"
 #include "compare.h"
+#include "launch_report.h"
 #include "measure.h"
+#include "program_row.h"
+#include "progress.h"
 #include "report.h"
 #include "runtime/device.h"
+#include "temporary_folder.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -30,9 +36,12 @@ void list(const std::vector<Row> &rows) {
 std::vector<Result> measure_all(const std::vector<Row> &rows, const GpuTimer *timer, double copy,
                                 bool tune) {
   std::vector<Result> results;
+  Progress progress(rows.size());
   put(table_head());
   for (const Row &row : rows) {
+    progress.next(row.name);
     results.push_back(measure(row, timer, tune));
+    progress.clear();
     put(table_row(results.back(), copy));
   }
   return results;
@@ -69,38 +78,72 @@ int run_on_gpu(const Options &options, const std::vector<Row> &rows) {
   return finish(options, machine, results);
 }
 
-[[noreturn]] void refuse_filters(const std::vector<std::string> &filters) {
-  for (const std::string &part : filters)
-    if (part.ends_with(".fuse") || part.ends_with(".kernel") || part.ends_with(".json"))
-      throw UsageError("'" + part +
-                       "' is a file: rows go by the names that --list prints; to measure a file, "
-                       "name it with its sizes in a list for --suite, as bench/README.md says");
-  throw UsageError("no row has such a name; --list prints them");
+int run_launches(const Options &options, const std::vector<Row> &rows) {
+  ContextScope scope(primary_context(0));
+  Machine machine = describe_machine(0);
+  std::vector<LaunchResult> results;
+  Progress progress(rows.size());
+  put(launch_head());
+  bool failed = false;
+  for (const Row &row : rows) {
+    progress.next(row.name);
+    results.push_back(measure_launch(row));
+    progress.clear();
+    put(launch_row(results.back()));
+    failed = failed || !results.back().error.empty();
+  }
+  put(launch_foot(machine));
+  if (!options.json.empty()) write_launch_json(options.json, machine, results);
+  return failed ? kProgram : kOk;
+}
+
+std::vector<Row> rows_of(const Options &options) {
+  std::vector<Row> rows;
+  for (const std::string &file : options.files) rows.push_back(row_of_file(file, options.dims));
+  if (options.files.empty()) rows = select(read_suite(options.suite), options.filters);
+  if (rows.empty()) throw UsageError("no row has such a name; --list prints them");
+  return rows;
+}
+
+int drive_calibration(const Options &options) {
+  if (options.list)
+    put(probe_texts(has_driver() ? target_of(0) : Target::named("h200"), options.filters));
+  else
+    run_calibration(options);
+  return kOk;
 }
 
 int drive(const Options &options) {
+  if (options.calibrate) return drive_calibration(options);
   if (!options.with.empty()) {
     put(comparison(read_measured(options.compare), read_measured(options.with)));
     return kOk;
   }
-  std::vector<Row> rows = select(read_suite(options.suite), options.filters);
+  std::vector<Row> rows = rows_of(options);
   if (options.list) {
     list(rows);
     return kOk;
   }
-  if (rows.empty()) refuse_filters(options.filters);
+  if (options.launch) return run_launches(options, rows);
   if (options.on == Executor::Gpu) return run_on_gpu(options, rows);
   return finish(options, describe_machine(-1), measure_all(rows, nullptr, 0, false));
+}
+
+/// Times of launches and of the machine need no disk cache, those of compilations an empty one.
+int drive_with_cache(const Options &options) {
+  std::optional<TemporaryFolder> folder;
+  bool times = options.on == Executor::Gpu && !options.list && options.with.empty();
+  if (times && !options.launch && !options.calibrate) folder.emplace();
+  ::setenv("FUSE_CACHE_DIR", folder ? folder->path().c_str() : "", 1);
+  ::setenv("CUDA_CACHE_DISABLE", "1", 1);
+  return drive(options);
 }
 
 }  // namespace
 
 int main(int argc, char **argv) try {
-  // Compilation is measured: nothing may come from a cache.
-  ::setenv("FUSE_CACHE_DIR", "", 1);
-  ::setenv("CUDA_CACHE_DISABLE", "1", 1);
   std::optional<Options> options = parse_options(argc, argv);
-  return options ? drive(*options) : kOk;
+  return options ? drive_with_cache(*options) : kOk;
 } catch (const UsageError &e) {
   std::fprintf(stderr, "fuse-bench: %s\n", e.what());
   return kUsage;

@@ -52,7 +52,10 @@ void add_reports(const Instance &instance, Result &result) {
     result.predicted_us += k.predicted_us;
     result.registers = std::max(result.registers, k.registers);
     result.spills += std::max(k.spills, 0);
-    if (k.predicted_us > longest) result.bound = k.bound;
+    if (k.predicted_us > longest) {
+      result.bound = k.bound;
+      result.occupancy = k.occupancy;
+    }
     longest = std::max(longest, k.predicted_us);
   }
   result.bytes = instance.ideal_bytes();
@@ -76,8 +79,9 @@ void measure_on_gpu(const Row &row, const GpuTimer &timer, bool tune, Result &re
   result.cold = time_compilation(source, 0);
   result.warm = time_compilation(source, 0);
   Instance instance(source, Executor::Gpu);
+  if (double ms = time_from_disk(source); ms > 0) result.from_disk_ms = ms + result.warm.load;
   add_reports(instance, result);
-  bool is_checked = !row.check.empty();
+  bool is_checked = row.is_checked();
   if (is_checked && !row.repeats) check_small(row, Executor::Gpu, result.verdict);
   std::vector<Tensor> inputs =
       is_checked ? small_inputs(row) : instance.random_inputs(kSeed, row.index_limit);
@@ -89,9 +93,8 @@ void measure_on_gpu(const Row &row, const GpuTimer &timer, bool tune, Result &re
 }
 
 void check_on_host(const Row &row, Result &result) {
-  if (row.check.empty()) return;
   add_reports(Instance(Source(row, row.sizes), Executor::None), result);
-  check_small(row, Executor::Host, result.verdict);
+  if (row.is_checked()) check_small(row, Executor::Host, result.verdict);
 }
 
 }  // namespace

@@ -23,7 +23,9 @@ struct Result {
   // On a GPU.
   double us = 0;
   int registers = 0, spills = 0;      // the most, and the sum
+  double occupancy = 0;               // of the kernel that is predicted to take longest
   CompileTimes cold, warm;            // the first and the second compilation in this process
+  double from_disk_ms = 0;            // until it can be launched; 0: the cache did not have it
   double tuned_us = 0;                // with CompileOptions::tune; 0: not asked for
   std::vector<std::string> mappings;  // what tuning chose, kernel by kernel
 };

@@ -12,6 +12,8 @@ namespace fuse::bench {
 
 struct Options {
   std::vector<std::string> filters;  // parts of the names of rows; none: all rows
+  std::vector<std::string> files;    // programs to measure in the place of a suite
+  Bindings dims;                     // sizes of their symbols
   std::string suite = "bench/suite/suite.json";
   std::string json;     // where results are written too; empty: nowhere
   std::string compare;  // earlier results to set beside these
@@ -20,6 +22,8 @@ struct Options {
   int runs = 30;
   bool tune = false;  // time tuned mappings too
   bool list = false;
+  bool launch = false;     // the cost of launches in the place of times
+  bool calibrate = false;  // figures of the machine in the place of rows
 };
 
 /// A wrong use of the command line: exit code 2.
@@ -28,6 +32,6 @@ struct UsageError : std::runtime_error {
 };
 
 /// Reads the arguments; nothing comes back where help was asked for, which is then printed.
-std::optional<Options> parse_options(int argc, char **argv);
+std::optional<Options> parse_options(int argc, const char *const *argv);
 
 }  // namespace fuse::bench

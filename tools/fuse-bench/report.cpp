@@ -1,11 +1,10 @@
 // The table on stdout, and JSON with the date and the versions of all that took part.
 #include "report.h"
+#include "report_json.h"
 
 #include "codegen/codegen.h"
-#include "ir/format.h"
 #include "runtime/device.h"
-
-#include <nlohmann/json.hpp>
+#include "text.h"
 
 #include <algorithm>
 #include <chrono>
@@ -40,13 +39,30 @@ std::string now() {
 }
 
 std::string check_word(const Result &result) {
-  if (result.row.check.empty()) return "-";
+  if (!result.row.is_checked()) return "-";
   if (!result.verdict.passed) return "WRONG";
+  if (result.row.is_whole) return "all";
   return result.row.repeats && result.us > 0 ? "all" : "small";
 }
 
+// Columns of the table: names, a row with times, and one without.
+constexpr char kHead[] =
+    "{:<34} {:>9} {:>8} {:>6} {:>9} {:<7} {:>4} {:>5} {:>5} {:>3} {:>8} {:>7} {:>8} {:>7} {}\n";
+constexpr char kTimed[] =
+    "{:>9.1f} {:>8.4g} {:>6.1f} {:>9.1f} {:<7} {:>4} {:>5} {:>5.0f} {:>3} {:>8.1f} {:>7.1f} "
+    "{:>8.1f} {:>7} {}\n";
+constexpr char kUntimed[] =
+    "{:>9} {:>8.4g} {:>6} {:>9.1f} {:<7} {:>4} {:>5} {:>5} {:>3} {:>8} {:>7} {:>8} {:>7} {}\n";
+
+std::string from_disk(const Result &r) {
+  return r.from_disk_ms > 0 ? formatted("{:.2f}", r.from_disk_ms) : "-";
+}
+
 json json_of(const CompileTimes &times) {
-  return {{"lower_ms", times.lower}, {"emit_ms", times.emit}, {"assemble_ms", times.assemble}};
+  return {{"lower_ms", times.lower},
+          {"emit_ms", times.emit},
+          {"assemble_ms", times.assemble},
+          {"load_ms", times.load}};
 }
 
 json json_of(const Result &r, double copy) {
@@ -67,8 +83,10 @@ json json_of(const Result &r, double copy) {
                    {"fraction_of_copy", fraction_of_copy(r, copy)},
                    {"registers", r.registers},
                    {"spill_bytes", r.spills},
+                   {"occupancy", r.occupancy},
                    {"compile_cold", json_of(r.cold)},
-                   {"compile_warm", json_of(r.warm)}});
+                   {"compile_warm", json_of(r.warm)},
+                   {"from_disk_ms", r.from_disk_ms}});
   if (r.tuned_us > 0) object.update({{"tuned_us", r.tuned_us}, {"mappings", r.mappings}});
   return object;
 }
@@ -100,9 +118,8 @@ Machine describe_machine(int device) {
 
 std::string table_head() {
   std::string text;
-  append(text, "{:<34} {:>9} {:>6} {:>9} {:<7} {:>4} {:>5} {:>3} {:>9} {:>9} {}\n", "row",
-         "time us", "copy %", "predicted", "bound", "regs", "spill", "k", "cold ms", "warm ms",
-         "checked");
+  append(text, kHead, "row", "time us", "MB", "copy %", "predicted", "bound", "regs", "spill",
+         "occ %", "k", "cold ms", "of jit", "warm ms", "disk ms", "checked");
   return text;
 }
 
@@ -110,13 +127,14 @@ std::string table_row(const Result &r, double copy) {
   std::string text;
   append(text, "{:<34} ", r.row.name);
   if (!r.error.empty()) return text + "FAILED: " + r.error + "\n";
+  double megabytes = 1e-6 * static_cast<double>(r.bytes);
   if (r.us > 0)
-    append(text, "{:>9.1f} {:>6.1f} {:>9.1f} {:<7} {:>4} {:>5} {:>3} {:>9.1f} {:>9.1f} {}\n", r.us,
-           100 * fraction_of_copy(r, copy), r.predicted_us, r.bound, r.registers, r.spills,
-           r.kernels, r.cold.total(), r.warm.total(), check_word(r));
+    append(text, kTimed, r.us, megabytes, 100 * fraction_of_copy(r, copy), r.predicted_us, r.bound,
+           r.registers, r.spills, 100 * r.occupancy, r.kernels, r.cold.total(), r.cold.assemble,
+           r.warm.total(), from_disk(r), check_word(r));
   else
-    append(text, "{:>9} {:>6} {:>9.1f} {:<7} {:>4} {:>5} {:>3} {:>9} {:>9} {}\n", "-", "-",
-           r.predicted_us, r.bound, "-", "-", r.kernels, "-", "-", check_word(r));
+    append(text, kUntimed, "-", megabytes, "-", r.predicted_us, r.bound, "-", "-", "-", r.kernels,
+           "-", "-", "-", "-", check_word(r));
   if (!r.verdict.passed) text += "    " + r.verdict.wrong + "\n";
   if (r.tuned_us > 0)
     append(text, "    tuned {:.1f} us, {:.1f} % of copy, {:+.1f} %\n", r.tuned_us,
@@ -144,22 +162,29 @@ std::string table_foot(const Machine &machine, const std::vector<Result> &result
   return text;
 }
 
-void write_json(const std::string &path, const Machine &machine,
-                const std::vector<Result> &results) {
-  json rows = json::array();
-  for (const Result &r : results) rows.push_back(json_of(r, machine.copy()));
-  json document = {{"date", now()},
-                   {"fuse", version()},
-                   {"llvm", llvm_version()},
-                   {"device", machine.device},
-                   {"driver", machine.driver},
-                   {"cuda", machine.cuda},
-                   {"target", machine.target},
-                   {"copy_bytes_per_second", {machine.copy_before, machine.copy_after}},
-                   {"rows", rows}};
+json document_of(const Machine &machine) {
+  return {{"date", now()},
+          {"fuse", version()},
+          {"llvm", llvm_version()},
+          {"device", machine.device},
+          {"driver", machine.driver},
+          {"cuda", machine.cuda},
+          {"target", machine.target},
+          {"copy_bytes_per_second", {machine.copy_before, machine.copy_after}}};
+}
+
+void write_document(const std::string &path, const json &document) {
   std::ofstream file(path, std::ios::binary);
   file << document.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
   if (!file.flush()) throw Error(ErrorCode::Io, "cannot write " + path);
+}
+
+void write_json(const std::string &path, const Machine &machine,
+                const std::vector<Result> &results) {
+  json document = document_of(machine);
+  document["rows"] = json::array();
+  for (const Result &r : results) document["rows"].push_back(json_of(r, machine.copy()));
+  write_document(path, document);
 }
 
 }  // namespace fuse::bench

@@ -21,7 +21,9 @@ struct Row {
   // outputs: the large instance is checked itself, all of it.
   bool repeats = false;
   int index_limit = 100;  // integers of inputs are below this
+  bool is_whole = false;  // the instance to check is all of it, with or without sizes
 
+  bool is_checked() const { return is_whole || !check.empty(); }
   bool is_kernel() const { return path.ends_with(".kernel"); }
 };
 

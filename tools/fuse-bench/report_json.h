@@ -1,0 +1,18 @@
+// What all files that fuse-bench writes have in common.
+#pragma once
+
+#include "report.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace fuse::bench {
+
+/// The date, and the versions of all that took part.
+nlohmann::json document_of(const Machine &machine);
+
+/// Throws Error{Io}.
+void write_document(const std::string &path, const nlohmann::json &document);
+
+}  // namespace fuse::bench
