@@ -27,12 +27,15 @@ void list(const std::vector<Row> &rows) {
   for (const Row &row : rows) std::printf("%-34s %s\n", row.name.c_str(), row.path.c_str());
 }
 
-std::vector<Result> measure_all(const std::vector<Row> &rows, const GpuTimer *timer, double copy) {
+std::vector<Result> measure_all(const std::vector<Row> &rows, const GpuTimer *timer,
+                                const Machine &machine, const Options &options) {
   std::vector<Result> results;
   put(table_head());
   for (const Row &row : rows) {
-    results.push_back(measure(row, timer));
-    put(table_row(results.back(), copy));
+    results.push_back(measure(row, timer, options.kernels));
+    put(table_row(results.back(), machine.copy()));
+    if (options.kernels) put(kernel_table(results.back(), machine.copy()));
+    if (!options.json.empty()) write_json(options.json, machine, results);  // a kill loses nothing
   }
   return results;
 }
@@ -63,7 +66,7 @@ int run_on_gpu(const Options &options, const std::vector<Row> &rows) {
   GpuTimer timer(0, options.runs);
   Machine machine = describe_machine(0);
   machine.copy_before = machine.copy_after = timer.copy_bandwidth();
-  std::vector<Result> results = measure_all(rows, &timer, machine.copy());
+  std::vector<Result> results = measure_all(rows, &timer, machine, options);
   machine.copy_after = timer.copy_bandwidth();
   return finish(options, machine, results);
 }
@@ -89,7 +92,8 @@ int drive(const Options &options) {
   }
   if (rows.empty()) refuse_filters(options.filters);
   if (options.on == Executor::Gpu) return run_on_gpu(options, rows);
-  return finish(options, describe_machine(-1), measure_all(rows, nullptr, 0));
+  Machine machine = describe_machine(-1);
+  return finish(options, machine, measure_all(rows, nullptr, machine, options));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ Examples:
   fuse-bench --suite=bench/suite/kernels.json --json=kernels.json
   fuse-bench --compare=bench/results/old.json
   fuse-bench --compare=old.json --with=new.json   two files, nothing is run
+  fuse-bench --kernels adam                each kernel of a row by itself
   fuse-bench --on=host                     no times: compiles and checks the small instances
 
 Exit codes: 0 ok, 1 program or input, 2 usage, 3 mismatch, 4 no device.)";
@@ -47,6 +48,7 @@ std::optional<Options> parse_options(int argc, char **argv) {
   app.add_option("--with", options.with, "with --compare: results of this file, without a run");
   app.add_option("--on", on, "gpu, or host to check without times")->capture_default_str();
   app.add_option("--runs", options.runs, "timed runs of a row")->capture_default_str();
+  app.add_flag("--kernels", options.kernels, "the largest kernels of each row, each with its time");
   app.add_flag("--list", options.list, "print the rows and stop");
   try {
     app.parse(argc, argv);

@@ -18,6 +18,7 @@ struct Options {
   std::string with;     // results that stand for a run
   Executor on = Executor::Gpu;
   int runs = 30;
+  bool kernels = false;  // each kernel of each row
   bool list = false;
 };
 
