@@ -130,9 +130,8 @@ def measure(name):
     torch._dynamo.reset()
     metrics.reset()
     torch.manual_seed(0)
-    with torch.device("cuda"):
-        model, arguments = MODELS[name]()
-    step = step_of(model.to(torch.bfloat16).train(), arguments)
+    model, arguments = MODELS[name]()
+    step = step_of(model.to("cuda", torch.bfloat16).train(), arguments)
     first, codes = first_call(step)
     times = kernel_times(step)
     generated = {k: t for k, t in times.items() if k.startswith("triton")}

@@ -18,8 +18,9 @@ FORMATS = {"bfloat16": (7, -126), "float16": (10, -14), "float32": (23, -126),
 def ulp(values, dtype):
     """Distance of neighbours of the dtype at the values."""
     bits, smallest = FORMATS[dtype]
-    _, exponents = numpy.frexp(numpy.abs(values))
-    return numpy.ldexp(1.0, numpy.maximum(exponents - 1, smallest) - bits)
+    _, exponents = numpy.frexp(values)
+    exponents = numpy.where(values == 0, smallest, exponents - 1)
+    return numpy.ldexp(1.0, numpy.maximum(exponents, smallest) - bits)
 
 
 def errors_of(outputs, references, dtypes):

@@ -71,6 +71,13 @@ std::map<std::string, int> count_externs(const Source &source) {
   return counts;
 }
 
+/// What others run between the kernels reads and writes arguments, too: what counts is what the
+/// kernels move.
+void add_externs(const Source &source, Result &result) {
+  result.externs = count_externs(source);
+  if (!result.externs.empty()) result.bytes = static_cast<std::int64_t>(result.kernel_bytes());
+}
+
 void add_kernel_times(const Instance &instance, const GpuTimer &timer, Result &result) {
   std::size_t count = result.kernels.size();
   std::vector<double> in_turn = kernel_times(instance, count, timer, L2::AsLeft);
@@ -87,7 +94,7 @@ void measure_on_gpu(const Row &row, const GpuTimer &timer, bool each_kernel, Res
   result.warm = time_compilation(source, 0);
   Instance instance(source, Executor::Gpu);
   add_reports(instance, result);
-  result.externs = count_externs(source);
+  add_externs(source, result);
   if (row.check && !row.repeats) check_small(row, Executor::Gpu, result.verdict);
   std::vector<Tensor> inputs =
       row.check && row.repeats ? small_inputs(row) : instance.random_inputs(row, row.sizes);
@@ -103,7 +110,7 @@ void check_on_host(const Row &row, Result &result) {
   Source source(row, row.sizes);
   if (row.is_kernel()) return;
   add_reports(Instance(source, Executor::None), result);
-  result.externs = count_externs(source);
+  add_externs(source, result);
   if (row.check) check_small(row, Executor::Host, result.verdict);
 }
 

@@ -31,7 +31,7 @@ struct Result {
   std::vector<KernelResult> kernels;
   bool each_kernel = false;            // the kernels are looked at one by one
   std::map<std::string, int> externs;  // how often the program calls each; nobody runs them
-  std::int64_t bytes = 0;              // ideal
+  std::int64_t bytes = 0;              // ideal; with externs, of the kernels
   double predicted_us = 0;
   std::string bound;  // of the kernel that is predicted to take longest
 
@@ -40,6 +40,12 @@ struct Result {
   std::int64_t memory = 0;        // of arguments and workspace
   int registers = 0, spills = 0;  // the most, and the sum
   CompileTimes cold, warm;        // the first and the second compilation in this process
+
+  double kernel_bytes() const {
+    double total = 0;
+    for (const KernelResult &k : kernels) total += k.bytes();
+    return total;
+  }
 };
 
 /// Without a timer: compiles and checks the small instance on the host. Kernels are timed one by

@@ -77,12 +77,6 @@ json json_of(const Verdict &verdict) {
   return object;
 }
 
-double kernel_bytes(const Result &r) {
-  double bytes = 0;
-  for (const KernelResult &k : r.kernels) bytes += k.bytes();
-  return bytes;
-}
-
 json json_of(const Result &r, double copy) {
   json object = {{"name", r.row.name}, {"file", r.row.path}, {"sizes", r.row.sizes}};
   if (!r.error.empty()) {
@@ -91,7 +85,7 @@ json json_of(const Result &r, double copy) {
   }
   object.update({{"kernels", r.kernels.size()},
                  {"bytes", r.bytes},
-                 {"kernel_bytes", kernel_bytes(r)},
+                 {"kernel_bytes", r.kernel_bytes()},
                  {"predicted_us", r.predicted_us},
                  {"bound", r.bound}});
   object.update(json_of(r.verdict));
