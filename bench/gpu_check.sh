@@ -5,13 +5,13 @@
 #   bench/gpu_check.sh [CARRY] [STEP...]
 #
 # CARRY is the packed folder, by default build/pack. Steps: programs, tests, sanitizer, suite, kernels,
-# launch, calibrate; all of them by default. Logs and JSON go to $OUT, or to gpu_check_out. Exits with 1 if anything
-# failed.
+# launch, calibrate, models, all of them by default, and compare, which is bench/compare.sh. Logs and
+# JSON go to $OUT, or to gpu_check_out. Exits with 1 if anything failed.
 set -u
 
 carry=$(realpath "${1:-build/pack}")
 [ $# -eq 0 ] || shift
-steps="${*:-programs tests sanitizer suite kernels launch calibrate}"
+steps="${*:-programs tests sanitizer suite kernels launch calibrate models}"
 out=$(realpath -m "${OUT:-gpu_check_out}")
 mkdir -p "$out"
 export LD_LIBRARY_PATH="$carry/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -57,10 +57,11 @@ sizes_of() {
 }
 
 # Graphs that fuse-opt reads and can run by itself: files that show errors are none of them,
-# extern operations need a caller that runs them, and golden tests say whether they can be judged.
+# extern operations need a caller that runs them, models are too large for the evaluator, and golden
+# tests say whether they can be judged.
 programs() {
   local file
-  find tests examples bench/suite -name '*.fuse' 2>/dev/null | sort | while read -r file; do
+  find tests examples bench/suite -name '*.fuse' -not -path '*/suite/models/*' 2>/dev/null | sort | while read -r file; do
     bin/fuse-opt "$file" 2>/dev/null | grep -q ' extern "' && continue
     case $file in tests/golden/*) grep -q -e --verify "$file" || continue ;; esac
     bin/fuse-opt "$file" >/dev/null 2>&1 && echo "$file"
@@ -110,15 +111,28 @@ step_sanitizer() {
   done
 }
 
-# measure NAME: the suite of that name through fuse-bench; its table is part of the summary.
+# measure NAME OPTION...: the suite of that name through fuse-bench; its table is part of the summary.
 measure() {
-  attempt "fuse-bench $1" 240 bin/fuse-bench "--suite=bench/suite/$1.json" "--on=$on" \
-    "--json=$out/$1.json"
-  tables+=("$out/fuse-bench_$1.log")
+  local name=$1
+  shift
+  attempt "fuse-bench $name" 240 bin/fuse-bench "--suite=bench/suite/$name.json" "--on=$on" \
+    "--json=$out/$name.json" "$@"
+  tables+=("$out/fuse-bench_$name.log")
 }
 
 step_suite() { measure suite; }
 step_kernels() { measure kernels; }
+step_models() {
+  if [ -e bench/suite/models ]; then
+    measure models --kernels --runs=10
+  else
+    note "models" "skipped: bench/pack.sh had no FUSE_MODEL_GRAPHS"
+  fi
+}
+step_compare() {
+  attempt compare 1800 env "OUT=$out" "CARRY=$carry" bench/compare.sh
+  tables+=("$out/compare.md")
+}
 
 step_launch() {
   attempt "fuse-bench launch" 120 bin/fuse-bench --launch chain \
@@ -146,7 +160,7 @@ bin/fuse-opt --list-targets >"$out/targets.log" 2>&1 || {
 tables=()
 for step in $steps; do
   case $step in
-    programs | tests | sanitizer | suite | kernels | launch | calibrate) "step_$step" ;;
+    programs | tests | sanitizer | suite | kernels | launch | calibrate | models | compare) "step_$step" ;;
     *) echo "gpu_check.sh: no step is named $step" >&2 ;;
   esac
 done

@@ -4,7 +4,9 @@
 #
 #   bench/pack.sh [BUILD]      BUILD: a finished build, by default build/release
 #
-# There, bench/gpu_check.sh runs it all; a copy of it stands in build/pack/ too.
+# FUSE_MODEL_GRAPHS names recordings of models (.jsonl.gz); their programs are imported and packed,
+# too. There, bench/gpu_check.sh checks it all and bench/compare.sh sets it beside its peers; copies
+# of both stand in build/pack/bench/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,6 +32,20 @@ print("\n".join(sorted(os.path.basename(p) for p in paths if os.path.dirname(p) 
       "$build/bin"
 }
 
+# Programs of bench/suite/models.json, forward and backward as one.
+import_models() {
+  local model options=()
+  for model in llama_big gpt2_big bert_big vit_big timm_convnext_tiny timm_resnet50; do
+    options+=(--joint "$model")
+  done
+  "${PYTHON:-/usr/bin/python3}" tools/aten2fuse.py "$FUSE_MODEL_GRAPHS" "${options[@]}" \
+    -o bench/suite/models
+}
+
+[ -z "${FUSE_MODEL_GRAPHS:-}" ] || import_models
+[ -e bench/suite/models ] ||
+  say "warning: no FUSE_MODEL_GRAPHS, so there are no programs for bench/suite/models.json"
+
 rm -rf "$carry"
 mkdir -p "$carry/bin" "$carry/lib" "$carry/bench"
 strip -o "$carry/lib/libfusejit.so.0" "$build/lib/libfusejit.so.0"
@@ -43,7 +59,8 @@ for name in fuse-opt fuse-bench $tests; do
 done
 printf '%s\n' "$tests" >"$carry/tests.txt"
 
-cp -r bench/suite bench/gpu_check.sh "$carry/bench/"
+cp -r bench/suite bench/peers bench/gpu_check.sh bench/compare.sh "$carry/bench/"
+rm -rf "$carry/bench/peers/__pycache__"
 for folder in tests/golden tests/run tests/cases tests/kernels examples; do
   [ -d "$folder" ] || continue
   find "$folder" \( -name '*.fuse' -o -name '*.kernel' -o -name '*.npy' \) \

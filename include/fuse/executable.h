@@ -150,6 +150,7 @@ struct InPlacePair {
 
 class BoundLaunch;
 class ExecutableImpl;
+class ObservedLaunch;
 
 /// An Executable for fixed sizes. A value: const, usable from any thread, keeps what it needs
 /// alive. The call does not allocate, lock or wait, and may be captured in a CUDA graph.
@@ -173,6 +174,7 @@ class FUSE_API Launcher {
 
  private:
   friend class Executable;
+  friend class ObservedLaunch;
   Launcher(std::shared_ptr<const ExecutableImpl> owner, std::shared_ptr<const BoundLaunch> bound);
 
   std::shared_ptr<const ExecutableImpl> owner_;

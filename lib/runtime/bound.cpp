@@ -193,17 +193,20 @@ void BoundLaunch::check_addresses(const void *const *arguments, std::size_t coun
 }
 
 void BoundLaunch::run(CUstream_st *stream, const void *const *arguments,
-                      const WorkspaceMemory &memory, const ExternHandler &run_extern) const {
+                      const WorkspaceMemory &memory, const ExternHandler &run_extern,
+                      const StepObserver &observer) const {
   const Program &program = variant_->program();
   Scratch<void *, 256> workspace(program.workspace.size());
   for (std::size_t i = 0; i < workspace.size(); ++i)
     workspace[i] = (program.workspace[i].counter ? memory.counters : memory.data) + offsets_[i];
   std::size_t next_kernel = 0, next_extern = 0;
   for (const Step &step : program.steps) {
+    if (observer.before) observer.before(step);
     if (step.is_extern)
       call_extern(step, externs_[next_extern++], stream, arguments, workspace.data(), run_extern);
     else
       run_kernel(kernels_[next_kernel++], stream, arguments, workspace.data());
+    if (observer.after) observer.after(step);
   }
 }
 

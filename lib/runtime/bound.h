@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/instances.h"
+#include "runtime/observe.h"
 #include "runtime/variant.h"
 #include "runtime/workspace.h"
 
@@ -23,7 +24,7 @@ class BoundLaunch {
 
   /// Addresses of tensors and of values of scalars: inputs, then outputs.
   void run(CUstream_st *stream, const void *const *arguments, const WorkspaceMemory &workspace,
-           const ExternHandler &run_extern) const;
+           const ExternHandler &run_extern, const StepObserver &observer) const;
 
   const Variant &variant() const { return *variant_; }
   const Bindings &sizes() const { return sizes_; }

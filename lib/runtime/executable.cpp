@@ -90,11 +90,20 @@ Launcher::Launcher(std::shared_ptr<const ExecutableImpl> owner,
 
 void Launcher::operator()(CUstream_st *stream, const void *const *arguments, std::size_t count,
                           const LaunchOptions &options) const {
-  named(*owner_, [&] {
-    bound_->check_addresses(arguments, count);
-    if (!bound_->context().handle) return owner_->run(*bound_, stream, arguments, options);
-    ContextScope scope(bound_->context().handle);
-    owner_->run(*bound_, stream, arguments, options);
+  ObservedLaunch::run(*this, stream, {arguments, count}, options, {});
+}
+
+void ObservedLaunch::run(const Launcher &launcher, CUstream_st *stream,
+                         std::span<const void *const> arguments, const LaunchOptions &options,
+                         const StepObserver &observer) {
+  const ExecutableImpl &owner = *launcher.owner_;
+  const BoundLaunch &bound = *launcher.bound_;
+  named(owner, [&] {
+    bound.check_addresses(arguments.data(), arguments.size());
+    if (!bound.context().handle)
+      return owner.run(bound, stream, arguments.data(), options, observer);
+    ContextScope scope(bound.context().handle);
+    owner.run(bound, stream, arguments.data(), options, observer);
   });
 }
 

@@ -261,22 +261,24 @@ std::shared_ptr<const BoundLaunch> ExecutableImpl::inspect(const Dims &dims) con
 }
 
 void ExecutableImpl::run(const BoundLaunch &bound, CUstream_st *stream,
-                         const void *const *arguments, const LaunchOptions &options) const {
+                         const void *const *arguments, const LaunchOptions &options,
+                         const StepObserver &observer) const {
   WorkspaceSize size = bound.workspace_size();
   const bool on_host = machine_.executor == Executor::Host;
   if (options.workspace.data || size.total() == 0) {
     WorkspaceMemory memory;
     if (size.total() > 0) memory = use_workspace(options.workspace, size, stream, on_host);
-    return bound.run(stream, arguments, memory, options.run_extern);
+    return bound.run(stream, arguments, memory, options.run_extern, observer);
   }
   if (!on_host)
     return bound.run(stream, arguments, workspaces_.acquire(bound.context(), stream, size),
-                     options.run_extern);
+                     options.run_extern, observer);
   // The call ends when the work does, so its memory need not outlive it.
   DeviceBuffer buffer =
       DeviceBuffer::host(static_cast<std::size_t>(size.total()), options_.allocator);
   Workspace own{buffer.data(), buffer.size(), false};
-  bound.run(stream, arguments, use_workspace(own, size, stream, on_host), options.run_extern);
+  bound.run(stream, arguments, use_workspace(own, size, stream, on_host), options.run_extern,
+            observer);
 }
 
 void rethrow_named(const std::string &program, const Error &error) {

@@ -70,7 +70,7 @@ class ExecutableImpl {
               const LaunchOptions &options) const;
   std::shared_ptr<const BoundLaunch> bind(const Dims &dims, const BindOptions &options) const;
   void run(const BoundLaunch &bound, CUstream_st *stream, const void *const *arguments,
-           const LaunchOptions &options) const;
+           const LaunchOptions &options, const StepObserver &observer = {}) const;
 
   /// The variant of the sizes bound to them, for reports; no context, so it cannot run. Compiles it
   /// where there is none.

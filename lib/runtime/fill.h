@@ -2,16 +2,29 @@
 // stream.
 #pragma once
 
+#include "ir/tensor.h"
+
 #include <fuse/buffer.h>
 
 #include <cstddef>
 
 namespace fuse {
 
-/// Every byte of it.
-void fill_bytes(const DeviceBuffer &buffer, unsigned char value);
+/// A place in memory.
+struct Place {
+  void *data = nullptr;
+  std::size_t bytes = 0;
+  bool on_host = false;
+};
 
-/// Repeats the first `filled` bytes until it is full.
-void repeat_to_end(const DeviceBuffer &buffer, std::size_t filled);
+inline Place place_of(const DeviceBuffer &buffer) {
+  return {buffer.data(), buffer.size(), buffer.on_host()};
+}
+
+/// Every byte of it.
+void fill_bytes(const Place &place, unsigned char value);
+
+/// The tensor's bytes, over and over; waits until they are copied from the host.
+void fill_with(const Place &place, const Tensor &tensor);
 
 }  // namespace fuse

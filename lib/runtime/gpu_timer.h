@@ -6,6 +6,7 @@
 #include <fuse/buffer.h>
 
 #include <functional>
+#include <vector>
 
 namespace fuse {
 
@@ -25,15 +26,26 @@ class GpuTimer {
   /// cache is overwritten.
   double median_us(const std::function<void()> &work) const;
 
+  /// Overwrites the L2 cache.
+  void flush() const;
+
+  /// How many flushes keep the GPU busy until the host has enqueued the work, so that its kernels
+  /// follow one another without waiting. Runs the work as a warm-up.
+  int flushes_to_cover(const std::function<void()> &work) const;
+
+  int runs() const { return runs_; }
+
   /// Bytes read and written per second by a device-to-device copy of 2 GiB.
   double copy_bandwidth() const;
 
  private:
-  void flush() const;
+  double time_us(const std::function<void()> &work, int flushes) const;
 
   int runs_;
   DeviceBuffer flushed_;
   cuda::CUevent start_ = nullptr, end_ = nullptr;
 };
+
+double median(std::vector<double> values);
 
 }  // namespace fuse

@@ -13,6 +13,8 @@
 #include "runtime/gpu_timer.h"
 #include "runtime/worker.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -25,17 +27,28 @@ using namespace cuda;
 constexpr int kRuns = 9;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Values that are neither zero nor large, and small positions: what takes exceptional paths, and
-/// gathers that all read one row, would tell nothing of usual launches.
-Tensor usual_values(DType dtype, std::int64_t elements) {
+/// Values that are neither zero nor large, and positions among `rows`: what takes exceptional
+/// paths, and gathers that read few rows, would tell nothing of usual launches.
+Tensor usual_values(DType dtype, std::int64_t elements, std::int64_t rows) {
   constexpr std::int64_t kMost = 1 << 16;
   std::mt19937_64 random(7);
-  std::vector<double> values(4093);
+  std::vector<double> values(
+      static_cast<std::size_t>(std::clamp<std::int64_t>(elements, 1, kMost)));
+  double limit = dtype == DType::Bool ? 2 : size_of(dtype) == 1 ? 127 : static_cast<double>(rows);
   for (double &v : values) {
     double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-    v = is_float(dtype) ? 0.25 + unit : dtype == DType::Bool ? double(unit < 0.5) : int(64 * unit);
+    v = is_float(dtype) ? 0.25 + unit : std::floor(limit * unit);
   }
-  return {dtype, {std::min(elements, kMost)}, values};
+  return {dtype, {static_cast<std::int64_t>(values.size())}, values};
+}
+
+/// The longest leading extent: what positions most likely number.
+std::int64_t rows_of(const std::vector<Argument> &inputs, const Bindings &sizes) {
+  std::int64_t rows = 1;
+  for (const Argument &a : inputs)
+    if (std::vector<std::int64_t> extents = evaluate(a.shape, sizes); extents.size() > 1)
+      rows = std::max(rows, extents[0]);
+  return rows;
 }
 
 class DeviceCase {
@@ -85,10 +98,11 @@ class DeviceCase {
       WorkspaceSize size = launch.workspace_size();
       DeviceBuffer workspace = DeviceBuffer::device(
           static_cast<std::size_t>(std::max(kWorkspaceAlignment, size.total())), case_.device);
-      fill_bytes(workspace, 0);
+      fill_bytes(place_of(workspace), 0);
       auto *memory = static_cast<char *>(workspace.data());
       return timer_.median_us([&] {
-        launch.run(nullptr, arguments.addresses.data(), {memory, memory + size.counter_bytes}, {});
+        launch.run(nullptr, arguments.addresses.data(), {memory, memory + size.counter_bytes}, {},
+                   {});
       });
     } catch (const Error &e) {
       log(LogLevel::Debug, "tuning: {}", e.what());
@@ -101,9 +115,11 @@ class DeviceCase {
     std::vector<DeviceBuffer> buffers;
     std::vector<Tensor> scalars;
     std::vector<const void *> addresses;
+    std::int64_t rows;
 
     Arguments(const Program &program, const Bindings &sizes)
-        : addresses(program.inputs.size() + program.outputs.size()) {
+        : addresses(program.inputs.size() + program.outputs.size()),
+          rows(rows_of(program.inputs, sizes)) {
       scalars.reserve(program.inputs.size());
       for (const Step &step : program.steps)
         for (const Binding &b : step.bindings) {
@@ -117,13 +133,12 @@ class DeviceCase {
 
     const void *add(const Argument &argument, const Bindings &sizes) {
       if (argument.is_scalar)
-        return scalars.emplace_back(usual_values(argument.dtype, 1)).bytes.data();
+        return scalars.emplace_back(usual_values(argument.dtype, 1, 64)).bytes.data();
       std::int64_t elements = elements_spanned(argument, sizes);
-      Tensor values = usual_values(argument.dtype, elements);
+      Tensor values = usual_values(argument.dtype, elements, rows);
       DeviceBuffer buffer = DeviceBuffer::device(
           static_cast<std::size_t>(std::max<std::int64_t>(1, elements)) * size_of(argument.dtype));
-      buffer.copy_from_host(values.bytes.data(), values.bytes.size());
-      repeat_to_end(buffer, values.bytes.size());
+      fill_with(place_of(buffer), values);
       return buffers.emplace_back(std::move(buffer)).data();
     }
 

@@ -377,3 +377,22 @@ TEST_F(LaunchTest, AnExecutableForStudyCannotRun) {
   EXPECT_EQ(error_of(ErrorCode::Unsupported, [&] { exe.bind({10}); }),
             "scale was compiled with Executor::None and cannot be launched");
 }
+
+TEST_F(LaunchTest, AnObserverStandsAroundEachStep) {
+  std::vector<std::string> seen;
+  StepObserver observer;
+  observer.before = [&](const Step &step) {
+    seen.push_back("before " + (step.is_extern ? step.extern_name : std::to_string(step.kernel)));
+  };
+  observer.after = [&](const Step &) { seen.push_back("after"); };
+  LaunchOptions options;
+  options.run_extern = [&](const ExternCall &call) { seen.emplace_back(call.name); };
+  std::vector<const void *> arguments = {x, y};
+  ObservedLaunch::run(make_executable(staged_interface(), staged_program, {}).bind({10}), nullptr,
+                      arguments, options, observer);
+  ObservedLaunch::run(make_executable(staged_interface(), extern_program, {}).bind({10}), nullptr,
+                      arguments, options, observer);
+  EXPECT_THAT(seen, testing::ElementsAre("before 0", "after", "before 1", "after", "before twice",
+                                         "twice", "after"));
+  EXPECT_EQ(launches.size(), 2u);
+}

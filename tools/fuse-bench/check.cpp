@@ -1,6 +1,9 @@
 // Comparisons with the evaluator, with repetitions and with what was there before.
 #include "check.h"
 
+#include "externs.h"
+#include "ir/evaluate_ball.h"
+
 #include "passes/passes.h"
 
 #include <cstring>
@@ -32,6 +35,34 @@ bool is_ones(const Tensor &tensor, std::int64_t index) {
   return std::memcmp(&tensor.bytes[static_cast<std::size_t>(index) * size], kOnes, size) == 0;
 }
 
+/// The error of an element where its value is known; nothing where any value would do.
+std::optional<double> error_of(const Expected &expected, const Tensor &actual, std::int64_t i) {
+  Ball<long double> ball = ball_at<long double>(expected, i);
+  double value = decode_float(actual.dtype, actual.bits(i));
+  if (!std::isfinite(ball.e) || !std::isfinite(ball.v) || !std::isfinite(value)) return {};
+  return static_cast<double>(std::fabs(ball.v - value));
+}
+
+Accuracy accuracy_of(const Expected &expected, const Tensor &actual) {
+  Precision precision(expected.dtype);
+  double ulps = 0, errors = 0, values = 0;
+  for (std::int64_t i = 0; i < expected.size(); ++i) {
+    std::optional<double> error = error_of(expected, actual, i);
+    if (!error) continue;
+    auto value = static_cast<double>(ball_at<long double>(expected, i).v);
+    ulps = std::max(ulps, *error / precision.ulp(std::fabs(value)));
+    errors += *error * *error;
+    values += value * value;
+  }
+  return {ulps, values > 0 ? std::sqrt(errors / values) : 0};
+}
+
+void add_accuracy(const Expected &expected, const Tensor &actual, Verdict &verdict) {
+  if (!is_float(expected.dtype)) return;
+  Accuracy own = accuracy_of(expected, actual), before = verdict.accuracy.value_or(Accuracy());
+  verdict.accuracy = {std::max(own.ulps, before.ulps), std::max(own.relative, before.relative)};
+}
+
 }  // namespace
 
 void check_against(const std::vector<Expected> &expected, const std::vector<Tensor> &actual,
@@ -39,6 +70,7 @@ void check_against(const std::vector<Expected> &expected, const std::vector<Tens
   for (std::size_t i = 0; i < expected.size(); ++i) {
     Comparison comparison = compare(expected[i], actual[i]);
     if (!comparison.passed()) verdict.fail(to_string(comparison));
+    add_accuracy(expected[i], actual[i], verdict);
   }
 }
 
@@ -67,7 +99,10 @@ void check_written(const std::vector<Tensor> &actual, Verdict &verdict) {
 
 std::vector<Expected> expected_outputs(const Graph &graph, const std::vector<Tensor> &inputs) {
   // Rounding points are those of the canonical graph; it is what runs.
-  return evaluate(canonicalize(graph).data(), inputs).outputs;
+  Graph canonical = canonicalize(graph);
+  EvaluateOptions options;
+  options.run_extern = stand_ins(canonical.data());
+  return evaluate(canonical.data(), inputs, {}, options).outputs;
 }
 
 }  // namespace fuse::bench

@@ -1,8 +1,9 @@
 // Compilation, memory and launches of a row.
 #include "instance.h"
 
+#include "random_tensor.h"
+
 #include "codegen/codegen.h"
-#include "ir/float_bits.h"
 #include "ir/format.h"
 #include "passes/passes.h"
 #include "runtime/fill.h"
@@ -14,6 +15,7 @@
 #include <array>
 #include <chrono>
 #include <random>
+#include <set>
 
 namespace fuse::bench {
 
@@ -25,16 +27,8 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-Tensor random_tensor(DType type, const std::vector<std::int64_t> &shape, int limit,
-                     std::mt19937_64 &random) {
-  Tensor tensor(type, shape);
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-    Literal literal = is_float(type) ? float_literal(type, 4 * unit - 2)
-                                     : int_literal(type, static_cast<int>(unit * limit));
-    tensor.set_bits(i, literal.bits);
-  }
-  return tensor;
+std::int64_t bytes_of(const std::vector<std::int64_t> &shape, DType dtype) {
+  return count_elements(shape) * static_cast<std::int64_t>(size_of(dtype));
 }
 
 /// What is drawn at random: a small tensor whole, of a large one some elements to repeat.
@@ -60,6 +54,25 @@ void load_once(const std::string &cubin, const std::vector<const Kernel *> &kern
     FUSE_CUDA(cuModuleGetFunction, &function, module, k->name.c_str());
   }
   FUSE_CUDA(cuModuleUnload, module);
+}
+
+/// Bytes read of inputs that only gathers read: what they take, at most.
+std::map<std::string, std::int64_t> gathered_bytes(const GraphData &g) {
+  std::map<NodeId, std::int64_t> taken;
+  std::set<NodeId> read_whole;
+  for (NodeId id = 0; id < g.size(); ++id)
+    for (std::size_t i = 0; i < g.operands(id).size(); ++i) {
+      NodeId operand = g.operand(id, i);
+      if (g.node(id).op != Op::Gather || i > 0)
+        read_whole.insert(operand);
+      else
+        taken[operand] += bytes_of(evaluate(g.shape(id), {}), g.dtype(id));
+    }
+  std::map<std::string, std::int64_t> by_name;
+  for (NodeId input : g.inputs)
+    if (taken.contains(input) && !read_whole.contains(input))
+      by_name[g.attr<InputAttr>(input).name] = taken[input];
+  return by_name;
 }
 
 }  // namespace
@@ -110,22 +123,29 @@ double time_from_disk(const Source &source) {
 }
 
 Instance::Instance(const Source &source, Executor executor, bool tune)
-    : symbols_(source.symbols), executable_(compile_source(source, executor, tune)) {}
+    : symbols_(source.symbols), executable_(compile_source(source, executor, tune)) {
+  if (source.graph) gathered_ = gathered_bytes(source.graph->data());
+}
 
 std::int64_t Instance::ideal_bytes() const {
   std::int64_t total = 0;
   for (const auto &arguments : {executable_.inputs(), executable_.outputs()})
-    for (const ArgumentInfo &a : arguments)
-      if (!a.is_scalar)
-        total += count_elements(shape_of(a)) * static_cast<std::int64_t>(size_of(a.dtype));
+    for (const ArgumentInfo &a : arguments) {
+      if (a.is_scalar) continue;
+      std::int64_t bytes = bytes_of(shape_of(a), a.dtype);
+      auto gathered = gathered_.find(a.name);
+      total += gathered == gathered_.end() ? bytes : std::min(bytes, gathered->second);
+    }
   return total;
 }
 
-std::vector<Tensor> Instance::random_inputs(std::uint64_t seed, int index_limit) const {
-  std::mt19937_64 random(seed);
+std::vector<Tensor> Instance::random_inputs(const Row &row, const Bindings &sizes) const {
+  constexpr std::uint64_t kSeed = 20;
+  std::mt19937_64 random(kSeed);
   std::vector<Tensor> tensors;
   for (const ArgumentInfo &info : executable_.inputs())
-    tensors.push_back(random_tensor(info.dtype, drawn_shape(shape_of(info)), index_limit, random));
+    tensors.push_back(random_tensor(info.dtype, drawn_shape(shape_of(info)),
+                                    index_limit(row, info.name, sizes), random));
   return tensors;
 }
 
@@ -141,9 +161,7 @@ void Instance::set_input(const ArgumentInfo &info, const Tensor &tensor) {
   }
   auto elements = static_cast<std::size_t>(count_elements(shape_of(info)));
   DeviceBuffer buffer = allocate(elements * size_of(info.dtype));
-  std::size_t given = std::min(tensor.bytes.size(), buffer.size());
-  buffer.copy_from_host(tensor.bytes.data(), given);
-  repeat_to_end(buffer, given);
+  fill_with(place_of(buffer), tensor);
   arguments_.push_back(buffer.data());
   buffers_.push_back(std::move(buffer));
 }
@@ -151,7 +169,7 @@ void Instance::set_input(const ArgumentInfo &info, const Tensor &tensor) {
 void Instance::add_output(const ArgumentInfo &info) {
   auto elements = static_cast<std::size_t>(count_elements(shape_of(info)));
   DeviceBuffer buffer = allocate(elements * size_of(info.dtype));
-  fill_bytes(buffer, 0xFF);
+  fill_bytes(place_of(buffer), 0xFF);
   arguments_.push_back(buffer.data());
   buffers_.push_back(std::move(buffer));
 }
@@ -164,7 +182,25 @@ void Instance::set_arguments(const std::vector<Tensor> &inputs) {
   launcher_ = executable_.bind(Dims(symbols_));
 }
 
-void Instance::run() const { (*launcher_)(nullptr, arguments_.data(), arguments_.size()); }
+void Instance::run() const {
+  run({}, [](const ExternCall &) {});
+}
+
+void Instance::run(const StepObserver &observer, const ExternHandler &run_extern) const {
+  LaunchOptions options;
+  options.run_extern = run_extern;
+  ObservedLaunch::run(*launcher_, nullptr, arguments_, options, observer);
+}
+
+void Instance::fill(void *data, std::size_t bytes, const Tensor &tensor) const {
+  fill_with({data, bytes, executable_.executor() == "host"}, tensor);
+}
+
+std::int64_t Instance::memory_bytes() const {
+  std::size_t total = launcher_->workspace_bytes();
+  for (const DeviceBuffer &buffer : buffers_) total += buffer.size();
+  return static_cast<std::int64_t>(total);
+}
 
 std::vector<Tensor> Instance::outputs() const {
   std::vector<Tensor> tensors;

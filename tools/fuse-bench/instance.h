@@ -2,10 +2,12 @@
 #pragma once
 
 #include "ir/tensor.h"
+#include "runtime/observe.h"
 #include "suite.h"
 
 #include <fuse/compile.h>
 
+#include <map>
 #include <optional>
 
 namespace fuse::bench {
@@ -45,16 +47,24 @@ class Instance {
   std::vector<std::int64_t> shape_of(const ArgumentInfo &info) const {
     return evaluate(info.shape, symbols_);
   }
-  /// Bytes of all inputs and outputs, each counted once.
+  /// Bytes of all inputs and outputs, each counted once; of inputs that are only gathered from, no
+  /// more than what is taken.
   std::int64_t ideal_bytes() const;
 
-  /// Fresh random inputs, or of large ones the first elements, as vectors.
-  std::vector<Tensor> random_inputs(std::uint64_t seed, int index_limit) const;
+  /// Random inputs of the row for its sizes, or of large ones the first elements, as vectors. Every
+  /// instance draws the same numbers.
+  std::vector<Tensor> random_inputs(const Row &row, const Bindings &sizes) const;
 
   /// Gives the inputs memory, filled by repeating the tensors, and the outputs memory full of ones
   /// in every bit.
   void set_arguments(const std::vector<Tensor> &inputs);
+  /// Launches. Extern operations do nothing: their results stay as they are.
   void run() const;
+  void run(const StepObserver &observer, const ExternHandler &run_extern) const;
+  /// Fills memory of the executor with a tensor, over and over.
+  void fill(void *data, std::size_t bytes, const Tensor &tensor) const;
+  /// Bytes of arguments and workspace.
+  std::int64_t memory_bytes() const;
   /// What a launch takes: inputs, then outputs.
   const std::vector<const void *> &arguments() const { return arguments_; }
   const Launcher &launcher() const { return *launcher_; }
@@ -68,6 +78,7 @@ class Instance {
 
   Bindings symbols_;
   Executable executable_;
+  std::map<std::string, std::int64_t> gathered_;  // bytes, by input
   std::optional<Launcher> launcher_;
   std::vector<Tensor> scalars_;  // what arguments_ points to
   std::vector<DeviceBuffer> buffers_;

@@ -3,8 +3,8 @@
 #include "launch_cost.h"
 
 #include "capture.h"
-#include "gpu_timer.h"
 #include "ir/float_bits.h"
+#include "runtime/gpu_timer.h"
 
 #include <algorithm>
 #include <chrono>
@@ -21,16 +21,9 @@ using Clock = std::chrono::steady_clock;
 constexpr int kInQueue = 32, kLeast = 20 * kInQueue, kMost = 10000;
 constexpr double kSecondsOfCalls = 2;
 constexpr int kInGraph = 100, kReplays = 10;
-constexpr std::uint64_t kSeed = 20;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// Seconds of each of a queue's calls.
@@ -130,7 +123,7 @@ LaunchResult measure_launch(const Row &row) {
   LaunchResult result{row, "", {}};
   try {
     Instance instance(Source(row, row.sizes), Executor::Gpu);
-    instance.set_arguments(instance.random_inputs(kSeed, row.index_limit));
+    instance.set_arguments(instance.random_inputs(row, row.sizes));
     result.cost = time_launches(instance);
   } catch (const Error &e) {
     result.error = e.what();

@@ -33,16 +33,18 @@ void list(const std::vector<Row> &rows) {
   for (const Row &row : rows) std::printf("%-34s %s\n", row.name.c_str(), row.path.c_str());
 }
 
-std::vector<Result> measure_all(const std::vector<Row> &rows, const GpuTimer *timer, double copy,
-                                bool tune) {
+std::vector<Result> measure_all(const std::vector<Row> &rows, const GpuTimer *timer,
+                                const Machine &machine, const Options &options) {
   std::vector<Result> results;
   Progress progress(rows.size());
   put(table_head());
   for (const Row &row : rows) {
     progress.next(row.name);
-    results.push_back(measure(row, timer, tune));
+    results.push_back(measure(row, timer, options));
     progress.clear();
-    put(table_row(results.back(), copy));
+    put(table_row(results.back(), machine.copy()));
+    if (options.kernels) put(kernel_table(results.back(), machine.copy()));
+    if (!options.json.empty()) write_json(options.json, machine, results);  // a kill loses nothing
   }
   return results;
 }
@@ -73,7 +75,7 @@ int run_on_gpu(const Options &options, const std::vector<Row> &rows) {
   GpuTimer timer(0, options.runs);
   Machine machine = describe_machine(0);
   machine.copy_before = machine.copy_after = timer.copy_bandwidth();
-  std::vector<Result> results = measure_all(rows, &timer, machine.copy(), options.tune);
+  std::vector<Result> results = measure_all(rows, &timer, machine, options);
   machine.copy_after = timer.copy_bandwidth();
   return finish(options, machine, results);
 }
@@ -126,7 +128,8 @@ int drive(const Options &options) {
   }
   if (options.launch) return run_launches(options, rows);
   if (options.on == Executor::Gpu) return run_on_gpu(options, rows);
-  return finish(options, describe_machine(-1), measure_all(rows, nullptr, 0, false));
+  Machine machine = describe_machine(-1);
+  return finish(options, machine, measure_all(rows, nullptr, machine, options));
 }
 
 /// Times of launches and of the machine need no disk cache, those of compilations an empty one.

@@ -1,36 +1,36 @@
 // Compile, run, check, time: in this order, so that nothing is timed that is wrong.
 #include "measure.h"
 
+#include "externs.h"
 #include "ir/format.h"
+#include "kernel_times.h"
 
 namespace fuse::bench {
 
 namespace {
 
-constexpr std::uint64_t kSeed = 20;
-
 std::string words_of(const Bindings &sizes) {
   std::string text;
   for (const auto &[name, size] : sizes)
     append(text, "{}{}={}", text.empty() ? "" : " ", name, size);
-  return text;
+  return text.empty() ? "its own sizes" : text;
 }
 
 /// The small instance on its own: random inputs, every element judged.
 void check_small(const Row &row, Executor executor, Verdict &verdict) {
-  Source source(row, row.check);
+  Source source(row, *row.check);
   Instance instance(source, executor);
-  std::vector<Tensor> inputs = instance.random_inputs(kSeed, row.index_limit);
+  std::vector<Tensor> inputs = instance.random_inputs(row, *row.check);
   instance.set_arguments(inputs);
-  instance.run();
+  run_with_stand_ins(instance);
   check_against(expected_outputs(*source.graph, inputs), instance.outputs(), verdict);
-  verdict.what = "evaluated at " + words_of(row.check);
+  verdict.what = "evaluated at " + words_of(*row.check);
 }
 
 /// The inputs for the small instance, from which those of the large one are filled.
 std::vector<Tensor> small_inputs(const Row &row) {
-  Instance shapes(Source(row, row.check), Executor::None);
-  return shapes.random_inputs(kSeed, row.index_limit);
+  Instance shapes(Source(row, *row.check), Executor::None);
+  return shapes.random_inputs(row, *row.check);
 }
 
 void check_large(const Row &row, const Instance &instance, const std::vector<Tensor> &inputs,
@@ -40,15 +40,14 @@ void check_large(const Row &row, const Instance &instance, const std::vector<Ten
     check_written(outputs, verdict);
     return;
   }
-  Source small(row, row.check);
+  Source small(row, *row.check);
   check_repeats(expected_outputs(*small.graph, inputs), outputs, verdict);
-  verdict.what = "all of it, repeating what is evaluated at " + words_of(row.check);
+  verdict.what = "all of it, repeating what is evaluated at " + words_of(*row.check);
 }
 
 void add_reports(const Instance &instance, Result &result) {
   double longest = -1;
-  for (const KernelReport &k : instance.executable().kernels(Dims(instance.symbols()))) {
-    ++result.kernels;
+  for (KernelReport &k : instance.executable().kernels(Dims(instance.symbols()))) {
     result.predicted_us += k.predicted_us;
     result.registers = std::max(result.registers, k.registers);
     result.spills += std::max(k.spills, 0);
@@ -57,6 +56,7 @@ void add_reports(const Instance &instance, Result &result) {
       result.occupancy = k.occupancy;
     }
     longest = std::max(longest, k.predicted_us);
+    result.kernels.push_back({std::move(k)});
   }
   result.bytes = instance.ideal_bytes();
 }
@@ -66,45 +66,81 @@ void measure_tuned(const Row &row, const Source &source, const GpuTimer &timer,
                    const std::vector<Tensor> &inputs, Result &result) {
   Instance instance(source, Executor::Gpu, true);
   instance.set_arguments(inputs);
-  instance.run();
-  if (!row.check.empty()) check_large(row, instance, inputs, result.verdict);
+  run_with_stand_ins(instance);
+  if (row.check) check_large(row, instance, inputs, result.verdict);
   result.tuned_us = timer.median_us([&] { instance.run(); });
   for (const Decision &d : instance.executable().decisions())
     if (d.about.starts_with("mapping of "))
       result.mappings.push_back(d.about + ": " + d.chosen + ", " + d.why);
 }
 
-void measure_on_gpu(const Row &row, const GpuTimer &timer, bool tune, Result &result) {
+/// Extern operations by name, without what their calls need besides tensors.
+std::map<std::string, int> count_externs(const Source &source) {
+  std::map<std::string, int> counts;
+  if (!source.graph) return counts;
+  const GraphData &g = source.graph->data();
+  for (NodeId id = 0; id < g.size(); ++id) {
+    if (g.node(id).op != Op::Extern) continue;
+    const std::string &name = g.attr<ExternAttr>(id).name;
+    ++counts[name.substr(0, name.find('('))];
+  }
+  return counts;
+}
+
+/// What others run between the kernels reads and writes arguments, too: what counts is what the
+/// kernels move.
+void add_externs(const Source &source, Result &result) {
+  result.externs = count_externs(source);
+  if (!result.externs.empty()) result.bytes = static_cast<std::int64_t>(result.kernel_bytes());
+}
+
+void add_kernel_times(const Instance &instance, const GpuTimer &timer, Result &result) {
+  std::size_t count = result.kernels.size();
+  std::vector<double> in_turn = kernel_times(instance, count, timer, L2::AsLeft);
+  std::vector<double> cold = kernel_times(instance, count, timer, L2::Flushed);
+  for (std::size_t i = 0; i < count; ++i) {
+    result.kernels[i].us = in_turn[i];
+    result.kernels[i].cold_us = cold[i];
+  }
+}
+
+void measure_on_gpu(const Row &row, const GpuTimer &timer, const Options &options, Result &result) {
   Source source(row, row.sizes);
   result.cold = time_compilation(source, 0);
   result.warm = time_compilation(source, 0);
   Instance instance(source, Executor::Gpu);
   if (double ms = time_from_disk(source); ms > 0) result.from_disk_ms = ms + result.warm.load;
   add_reports(instance, result);
-  bool is_checked = row.is_checked();
-  if (is_checked && !row.repeats) check_small(row, Executor::Gpu, result.verdict);
+  add_externs(source, result);
+  if (row.check && !row.repeats) check_small(row, Executor::Gpu, result.verdict);
   std::vector<Tensor> inputs =
-      is_checked ? small_inputs(row) : instance.random_inputs(kSeed, row.index_limit);
+      row.check && row.repeats ? small_inputs(row) : instance.random_inputs(row, row.sizes);
   instance.set_arguments(inputs);
-  instance.run();
-  if (is_checked) check_large(row, instance, inputs, result.verdict);
+  result.memory = instance.memory_bytes();
+  run_with_stand_ins(instance);
+  if (row.check) check_large(row, instance, inputs, result.verdict);
   result.us = timer.median_us([&] { instance.run(); });
-  if (tune) measure_tuned(row, source, timer, inputs, result);
+  if (options.kernels) add_kernel_times(instance, timer, result);
+  if (options.tune) measure_tuned(row, source, timer, inputs, result);
 }
 
 void check_on_host(const Row &row, Result &result) {
-  add_reports(Instance(Source(row, row.sizes), Executor::None), result);
-  if (row.is_checked()) check_small(row, Executor::Host, result.verdict);
+  Source source(row, row.sizes);
+  if (row.is_kernel()) return;
+  add_reports(Instance(source, Executor::None), result);
+  add_externs(source, result);
+  if (row.check) check_small(row, Executor::Host, result.verdict);
 }
 
 }  // namespace
 
-Result measure(const Row &row, const GpuTimer *timer, bool tune) {
+Result measure(const Row &row, const GpuTimer *timer, const Options &options) {
   Result result;
   result.row = row;
+  result.each_kernel = options.kernels;
   try {
     if (timer)
-      measure_on_gpu(row, *timer, tune, result);
+      measure_on_gpu(row, *timer, options, result);
     else
       check_on_host(row, result);
   } catch (const Error &e) {

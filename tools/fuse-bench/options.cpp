@@ -28,6 +28,7 @@ Examples:
   fuse-bench --launch chain                what a launch costs the host, beside cuLaunchKernel
   fuse-bench --calibrate > my.target       figures for fuse-opt --target=my.target
   fuse-bench --calibrate --list fma        the text of a kernel that is timed for them
+  fuse-bench --kernels adam                each kernel of a row by itself
   fuse-bench --on=host                     no times: compiles and checks the small instances
 
 Exit codes: 0 ok, 1 program or input, 2 usage, 3 mismatch, 4 no device.)";
@@ -97,6 +98,7 @@ void add_options(CLI::App &app, Options &options, Words &words) {
   app.add_option("--with", options.with, "with --compare: results of this file, without a run");
   app.add_option("--on", words.on, "gpu, or host to check without times")->capture_default_str();
   app.add_option("--runs", options.runs, "timed runs of a row")->capture_default_str();
+  app.add_flag("--kernels", options.kernels, "the largest kernels of each row, each with its time");
   app.add_flag("--tune", options.tune, "time each row with measured mappings too");
   app.add_flag("--list", options.list, "print the rows and stop");
   app.add_flag("--launch", options.launch, "time launches: of the host, and replayed");

@@ -20,7 +20,8 @@ struct Options {
   std::string with;     // results that stand for a run
   Executor on = Executor::Gpu;
   int runs = 30;
-  bool tune = false;  // time tuned mappings too
+  bool kernels = false;  // each kernel of each row
+  bool tune = false;     // tuned mappings too
   bool list = false;
   bool launch = false;     // the cost of launches in the place of times
   bool calibrate = false;  // figures of the machine in the place of rows

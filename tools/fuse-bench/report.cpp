@@ -39,7 +39,7 @@ std::string now() {
 }
 
 std::string check_word(const Result &result) {
-  if (!result.row.is_checked()) return "-";
+  if (!result.row.check) return "-";
   if (!result.verdict.passed) return "WRONG";
   if (result.row.is_whole) return "all";
   return result.row.repeats && result.us > 0 ? "all" : "small";
@@ -65,21 +65,50 @@ json json_of(const CompileTimes &times) {
           {"load_ms", times.load}};
 }
 
+/// The line of its text that says what it reads and writes.
+std::string head_of(const KernelReport &report) {
+  return report.text.substr(0, report.text.find('\n'));
+}
+
+json json_of(const KernelResult &k) {
+  json object = {{"name", k.report.name},
+                 {"what", head_of(k.report)},
+                 {"bytes", k.bytes()},
+                 {"predicted_us", k.report.predicted_us},
+                 {"bound", k.report.bound}};
+  if (k.us > 0)
+    object.update({{"us", k.us},
+                   {"cold_us", k.cold_us},
+                   {"registers", k.report.registers},
+                   {"spill_bytes", k.report.spills}});
+  return object;
+}
+
+json json_of(const Verdict &verdict) {
+  json object = {
+      {"checked", verdict.what}, {"correct", verdict.passed}, {"mismatch", verdict.wrong}};
+  if (verdict.accuracy)
+    object.update(
+        {{"ulps", verdict.accuracy->ulps}, {"relative_error", verdict.accuracy->relative}});
+  return object;
+}
+
 json json_of(const Result &r, double copy) {
   json object = {{"name", r.row.name}, {"file", r.row.path}, {"sizes", r.row.sizes}};
   if (!r.error.empty()) {
     object["error"] = r.error;
     return object;
   }
-  object.update({{"kernels", r.kernels},
+  object.update({{"kernels", r.kernels.size()},
                  {"bytes", r.bytes},
+                 {"kernel_bytes", r.kernel_bytes()},
                  {"predicted_us", r.predicted_us},
-                 {"bound", r.bound},
-                 {"checked", r.verdict.what},
-                 {"correct", r.verdict.passed},
-                 {"mismatch", r.verdict.wrong}});
+                 {"bound", r.bound}});
+  object.update(json_of(r.verdict));
+  if (!r.externs.empty()) object["externs"] = r.externs;
   if (r.us > 0)
     object.update({{"us", r.us},
+                   {"memory_bytes", r.memory},
                    {"fraction_of_copy", fraction_of_copy(r, copy)},
                    {"registers", r.registers},
                    {"spill_bytes", r.spills},
@@ -88,7 +117,40 @@ json json_of(const Result &r, double copy) {
                    {"compile_warm", json_of(r.warm)},
                    {"from_disk_ms", r.from_disk_ms}});
   if (r.tuned_us > 0) object.update({{"tuned_us", r.tuned_us}, {"mappings", r.mappings}});
+  if (r.each_kernel)
+    for (const KernelResult &k : r.kernels) object["by_kernel"].push_back(json_of(k));
   return object;
+}
+
+std::string list_of(const std::map<std::string, int> &externs) {
+  std::string text;
+  for (const auto &[name, count] : externs)
+    append(text, "{}{} {}", text.empty() ? "" : ", ", count, name);
+  return text;
+}
+
+double time_of(const KernelResult &k) { return k.us > 0 ? k.us : k.report.predicted_us; }
+
+std::vector<const KernelResult *> longest_first(const std::vector<KernelResult> &kernels) {
+  std::vector<const KernelResult *> sorted;
+  for (const KernelResult &k : kernels) sorted.push_back(&k);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto *a, const auto *b) { return time_of(*a) > time_of(*b); });
+  return sorted;
+}
+
+/// As a line of the table of rows: cold times beside a copy, as those of rows are.
+std::string kernel_line(const KernelResult &k, double copy) {
+  std::string text, name = "    " + k.report.name;
+  if (k.us > 0)
+    append(text,
+           "{:<34} {:>9.1f} {:>6.1f} {:>9.1f} {:<7} {:>4} {:>5} {:>9.1f} MB, cold {:.1f} us\n",
+           name, k.us, 100 * k.bytes() / copy * 1e6 / k.cold_us, k.report.predicted_us,
+           k.report.bound, k.report.registers, k.report.spills, 1e-6 * k.bytes(), k.cold_us);
+  else
+    append(text, "{:<34} {:>9} {:>6} {:>9.1f} {:<7} {:>4} {:>5} {:>9.1f} MB\n", name, "-", "-",
+           k.report.predicted_us, k.report.bound, "-", "-", 1e-6 * k.bytes());
+  return text;
 }
 
 /// |predicted - measured| / measured of the rows with times, ascending.
@@ -130,16 +192,26 @@ std::string table_row(const Result &r, double copy) {
   double megabytes = 1e-6 * static_cast<double>(r.bytes);
   if (r.us > 0)
     append(text, kTimed, r.us, megabytes, 100 * fraction_of_copy(r, copy), r.predicted_us, r.bound,
-           r.registers, r.spills, 100 * r.occupancy, r.kernels, r.cold.total(), r.cold.assemble,
-           r.warm.total(), from_disk(r), check_word(r));
+           r.registers, r.spills, 100 * r.occupancy, r.kernels.size(), r.cold.total(),
+           r.cold.assemble, r.warm.total(), from_disk(r), check_word(r));
   else
-    append(text, kUntimed, "-", megabytes, "-", r.predicted_us, r.bound, "-", "-", "-", r.kernels,
-           "-", "-", "-", "-", check_word(r));
+    append(text, kUntimed, "-", megabytes, "-", r.predicted_us, r.bound, "-", "-", "-",
+           r.kernels.size(), "-", "-", "-", "-", check_word(r));
   if (!r.verdict.passed) text += "    " + r.verdict.wrong + "\n";
   if (r.tuned_us > 0)
     append(text, "    tuned {:.1f} us, {:.1f} % of copy, {:+.1f} %\n", r.tuned_us,
            100 * fraction_of_copy(r, copy) * r.us / r.tuned_us, 100 * (r.tuned_us / r.us - 1));
   for (const std::string &mapping : r.mappings) text += "    " + mapping + "\n";
+  return text;
+}
+
+std::string kernel_table(const Result &r, double copy) {
+  std::vector<const KernelResult *> kernels = longest_first(r.kernels);
+  std::size_t shown = std::min<std::size_t>(kernels.size(), 12);
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) text += kernel_line(*kernels[i], copy);
+  if (shown < kernels.size()) append(text, "    and {} more\n", kernels.size() - shown);
+  if (!r.externs.empty()) append(text, "    not run: {}\n", list_of(r.externs));
   return text;
 }
 

@@ -28,6 +28,8 @@ Machine describe_machine(int device);
 std::string table_head();
 /// One line, and another with what went wrong.
 std::string table_row(const Result &result, double copy);
+/// The kernels of a row that take longest, and what the row leaves out.
+std::string kernel_table(const Result &result, double copy);
 std::string table_foot(const Machine &machine, const std::vector<Result> &results);
 
 /// Writes all of it as JSON. Throws Error{Io}.

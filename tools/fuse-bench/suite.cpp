@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -20,17 +21,29 @@ Bindings bindings_of(const nlohmann::json &object) {
   return sizes;
 }
 
+std::string limit_of(const nlohmann::json &limit) {
+  return limit.is_string() ? limit.get<std::string>() : limit.dump();
+}
+
+/// 50304, "V", or one of them for each of some inputs.
+std::map<std::string, std::string> limits_of(const nlohmann::json &limits) {
+  if (!limits.is_object()) return {{"", limit_of(limits)}};
+  std::map<std::string, std::string> by_input;
+  for (const auto &[input, limit] : limits.items()) by_input[input] = limit_of(limit);
+  return by_input;
+}
+
 Row row_of(const nlohmann::json &object, const std::filesystem::path &folder) {
   Row row;
   row.name = object.at("name");
   row.path = (folder / object.at("file").get<std::string>()).lexically_normal().string();
-  row.sizes = bindings_of(object.at("sizes"));
+  if (object.contains("sizes")) row.sizes = bindings_of(object["sizes"]);
   if (object.contains("check")) {
     row.check = row.sizes;
-    for (const auto &[name, size] : bindings_of(object["check"])) row.check[name] = size;
+    for (const auto &[name, size] : bindings_of(object["check"])) (*row.check)[name] = size;
   }
   row.repeats = object.value("repeats", false);
-  row.index_limit = object.value("index_limit", row.index_limit);
+  if (object.contains("index_limit")) row.index_limits = limits_of(object["index_limit"]);
   return row;
 }
 
@@ -42,6 +55,21 @@ std::string read_file(const std::string &path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+std::int64_t index_limit(const Row &row, const std::string &input, const Bindings &sizes) {
+  constexpr std::int64_t kUsual = 100;
+  auto limit = row.index_limits.find(input);
+  if (limit == row.index_limits.end()) limit = row.index_limits.find("");
+  if (limit == row.index_limits.end()) return kUsual;
+  const std::string &text = limit->second;
+  if (auto size = sizes.find(text); size != sizes.end()) return size->second;
+  std::int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1)
+    throw Error(ErrorCode::Parse, row.name + ": index_limit '" + text +
+                                      "' is neither a positive number nor one of the sizes");
+  return value;
 }
 
 std::vector<Row> read_suite(const std::string &path) {

@@ -6,6 +6,9 @@
 
 #include <fuse/shape.h>
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,17 +18,20 @@ struct Row {
   std::string name;
   std::string path;
   Bindings sizes;
-  // Sizes of the instance that the evaluator computes; empty: the row is not checked.
-  Bindings check;
+  // Sizes of the instance that the evaluator computes; none: the row is not checked.
+  std::optional<Bindings> check;
   // Inputs that differ between the instances repeat along their leading axis, and so must the
   // outputs: the large instance is checked itself, all of it.
   bool repeats = false;
-  int index_limit = 100;  // integers of inputs are below this
+  // Integers of inputs are below these, a number or the name of a size: by input, "" for the rest.
+  std::map<std::string, std::string> index_limits;
   bool is_whole = false;  // the instance to check is all of it, with or without sizes
 
-  bool is_checked() const { return is_whole || !check.empty(); }
   bool is_kernel() const { return path.ends_with(".kernel"); }
 };
+
+/// What integers of the input are below, in an instance of these sizes. Throws Error{Parse}.
+std::int64_t index_limit(const Row &row, const std::string &input, const Bindings &sizes);
 
 /// Reads the list. Paths are relative to its folder. Throws Error{Io} or Error{Parse}.
 std::vector<Row> read_suite(const std::string &path);
