@@ -73,7 +73,7 @@ void Emitter::emit_load(const Stmt &stmt) {
   std::vector<Group> groups =
       group_access({stmt.index, stmt.vector, stmt.guard}, kernel_.values[result].dims);
   Values slots(space.size());
-  Values loaded = load_groups(stmt, groups);
+  Values loaded = stmt.unaligned ? load_unaligned(stmt, groups) : load_groups(stmt, groups);
   // Words stay packed until all loads are in flight: to take them apart is to wait for them.
   for (std::size_t g = 0; g < groups.size(); ++g) {
     Values elements = split_vector(b_, loaded[g]);
@@ -100,8 +100,7 @@ Values Emitter::load_groups(const Stmt &stmt, const std::vector<Group> &groups) 
     llvm::BasicBlock *before = b_.GetInsertBlock(), *inside = nullptr;
     emit_if(b_, conditions[begin], [&] {
       for (std::size_t g = begin; g < end; ++g)
-        loaded.push_back(stmt.unaligned ? load_unaligned(stmt, loads[g].pointer)
-                                        : load_vector(stmt, loads[g].pointer, groups[g].size));
+        loaded.push_back(load_vector(stmt, loads[g].pointer, groups[g].size));
       inside = b_.GetInsertBlock();
     });
     for (std::size_t g = begin; g < end; ++g)
@@ -118,10 +117,6 @@ Emitter::LoadGroup Emitter::load_group(const Stmt &stmt, const Group &group) {
   const Buffer &buffer = kernel_.buffers[stmt.buffer];
   llvm::Value *pointer = address(stmt.buffer, group.offset), *touches = group.uniform;
   if (group.whole) touches = conjunction(touches, emit_touches(group));
-  if (stmt.unaligned) {
-    llvm::Value *is_inside = emit_window_inside(stmt, pointer);
-    return {pointer, touches, is_inside, conjunction(group.whole, is_inside)};
-  }
   if (!group.whole) return {pointer, touches, nullptr, nullptr};
   bool reads_around = !buffer.strided && !buffer.coherent;
   return {pointer, touches, reads_around ? emit_inside(buffer, group) : group.whole, group.whole};
@@ -152,28 +147,34 @@ llvm::Value *Emitter::mend_edge(const Stmt &stmt, const Group &group, const Load
   emit_if(b_, conjunction(load.touches, b_.CreateNot(load.complete)), [&] {
     scopes_.emplace_back();
     Span span = emit_span(group);
-    llvm::Value *masked = nullptr, *by_element = nullptr;
-    llvm::BasicBlock *mask = nullptr, *elements = nullptr;
-    emit_if_else(
-        b_, load.is_inside,
-        [&] {
-          masked = mask_edge(stmt, span, loaded);
-          mask = b_.GetInsertBlock();
-        },
-        [&] {
-          by_element = load_edge(stmt, group, span, load.pointer);
-          elements = b_.GetInsertBlock();
-        });
-    llvm::PHINode *phi = b_.CreatePHI(loaded->getType(), 2);
-    phi->addIncoming(masked, mask);
-    phi->addIncoming(by_element, elements);
+    mended = load.is_inside ? mask_or_load_edge(stmt, group, load, span, loaded)
+                            : mask_edge(stmt, span, loaded);
     scopes_.pop_back();
-    mended = phi;
     inside = b_.GetInsertBlock();
   });
   llvm::PHINode *phi = b_.CreatePHI(loaded->getType(), 2);
   phi->addIncoming(mended, inside);
   phi->addIncoming(loaded, before);
+  return phi;
+}
+
+llvm::Value *Emitter::mask_or_load_edge(const Stmt &stmt, const Group &group, const LoadGroup &load,
+                                        const Span &span, llvm::Value *loaded) {
+  llvm::Value *masked = nullptr, *by_element = nullptr;
+  llvm::BasicBlock *mask = nullptr, *elements = nullptr;
+  emit_if_else(
+      b_, load.is_inside,
+      [&] {
+        masked = mask_edge(stmt, span, loaded);
+        mask = b_.GetInsertBlock();
+      },
+      [&] {
+        by_element = load_edge(stmt, group, span, load.pointer);
+        elements = b_.GetInsertBlock();
+      });
+  llvm::PHINode *phi = b_.CreatePHI(loaded->getType(), 2);
+  phi->addIncoming(masked, mask);
+  phi->addIncoming(by_element, elements);
   return phi;
 }
 

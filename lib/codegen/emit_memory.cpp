@@ -47,6 +47,11 @@ void mark_invariant(llvm::Value *loaded) {
                     llvm::MDNode::get(load->getContext(), {}));
 }
 
+/// Of buffers whose address comes from a table, which says nothing of them.
+bool is_read_only(const Buffer &buffer) {
+  return buffer.each && buffer.role == BufferRole::Input && !buffer.coherent;
+}
+
 llvm::Value *load_words(Builder &b, Hook hook, llvm::Value *pointer, std::size_t words) {
   llvm::Module &module = *b.GetInsertBlock()->getModule();
   llvm::Value *loaded = b.CreateCall(hook_function(module, hook), {pointer});
@@ -118,53 +123,18 @@ llvm::Value *Emitter::load_vector(const Stmt &stmt, llvm::Value *pointer, int co
   std::optional<Hook> hook = load_hook(stmt.cache, size);
   if (!hook) {
     llvm::Value *loaded = read_vector(pointer, element, count);
-    if (buffer.each && buffer.role == BufferRole::Input && !buffer.coherent) mark_invariant(loaded);
+    if (is_read_only(buffer)) mark_invariant(loaded);
     return loaded;
   }
   llvm::Type *type = vector_of(element, static_cast<std::size_t>(count));
   return b_.CreateBitCast(load_words(b_, *hook, pointer, size / 4), type);
 }
 
-namespace {
-
-/// Words of a window of 2n, from word `start` on, n + 1 of them; start is below n, a power of two.
-Values words_from(Builder &b, Values words, std::size_t n, llvm::Value *start) {
-  for (std::size_t step = n / 2; step > 0; step /= 2) {
-    llvm::Value *bit = b.CreateAnd(start, static_cast<std::uint64_t>(step));
-    llvm::Value *moves = b.CreateIsNotNull(bit);
-    Values moved;
-    for (std::size_t i = 0; i < n + step; ++i)
-      moved.push_back(b.CreateSelect(moves, words[i + step], words[i]));
-    words = std::move(moved);
-  }
-  return words;
-}
-
-}  // namespace
-
-/// The two aligned accesses around the vector, shifted by bytes.
-llvm::Value *Emitter::load_unaligned(const Stmt &stmt, llvm::Value *pointer) {
-  DType dtype = kernel_.buffers[stmt.buffer].dtype;
-  std::size_t bytes = size_of(dtype) * static_cast<std::size_t>(stmt.vector), n = bytes / 4;
-  llvm::Value *address = b_.CreatePtrToInt(pointer, b_.getInt64Ty());
-  llvm::Value *ahead = b_.CreateAnd(address, bytes - 1);
-  llvm::Value *start = b_.CreateGEP(b_.getInt8Ty(), pointer, b_.CreateNeg(ahead));
-  Values words;
-  for (std::size_t half = 0; half < 2; ++half) {
-    llvm::Value *from = b_.CreateConstGEP1_64(b_.getInt8Ty(), start, half * bytes);
-    Values read = split_vector(b_, read_vector(from, b_.getInt32Ty(), static_cast<int>(n)));
-    words.insert(words.end(), read.begin(), read.end());
-  }
-  llvm::Value *shift = b_.CreateTrunc(ahead, b_.getInt32Ty());
-  words = words_from(b_, words, n, b_.CreateLShr(shift, 2));
-  llvm::Value *bits = b_.CreateShl(b_.CreateAnd(shift, 3), 3);
-  for (std::size_t i = 0; i < n && size_of(dtype) < 4; ++i)
-    words[i] = b_.CreateIntrinsic(llvm::Intrinsic::fshr, {b_.getInt32Ty()},
-                                  {words[i + 1], words[i], bits});
-  words.resize(n);
-  llvm::Type *element = memory_type_of(dtype, module_.getContext());
-  return b_.CreateBitCast(join_vector(b_, words),
-                          vector_of(element, static_cast<std::size_t>(stmt.vector)));
+/// A few words at once, aligned to their number, with no cache policy.
+llvm::Value *Emitter::read_words(const Stmt &stmt, llvm::Value *pointer, int words) {
+  llvm::Value *loaded = read_vector(pointer, b_.getInt32Ty(), words);
+  if (is_read_only(kernel_.buffers[stmt.buffer])) mark_invariant(loaded);
+  return loaded;
 }
 
 /// Elements of a buffer. Extents are bounded one by one: the product of all bounds may be no
@@ -174,20 +144,6 @@ llvm::Value *Emitter::emit_elements(const Buffer &buffer, unsigned bits) {
   for (const Index &extent : buffer.shape)
     elements = b_.CreateMul(elements, materialize(emit_offset(extent, {}, bits), bits));
   return elements;
-}
-
-/// Whether the buffer holds both accesses around an unaligned vector.
-llvm::Value *Emitter::emit_window_inside(const Stmt &stmt, llvm::Value *pointer) {
-  const Buffer &buffer = kernel_.buffers[stmt.buffer];
-  std::uint64_t size = size_of(buffer.dtype),
-                bytes = size * static_cast<std::uint64_t>(stmt.vector);
-  llvm::Type *i64 = b_.getInt64Ty();
-  llvm::Value *begin = b_.CreatePtrToInt(buffers_[stmt.buffer], i64);
-  llvm::Value *end =
-      b_.CreateAdd(begin, b_.CreateMul(emit_elements(buffer, 64), b_.getInt64(size)));
-  llvm::Value *from = b_.CreateAnd(b_.CreatePtrToInt(pointer, i64), ~(bytes - 1));
-  llvm::Value *to = b_.CreateAdd(from, b_.getInt64(2 * bytes));
-  return b_.CreateAnd(b_.CreateICmpUGE(from, begin), b_.CreateICmpULE(to, end));
 }
 
 void Emitter::store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements) {

@@ -208,6 +208,8 @@ class Emitter {
   llvm::Value *emit_inside(const Buffer &buffer, const Group &group);
   llvm::Value *mend_edge(const Stmt &stmt, const Group &group, const LoadGroup &load,
                          llvm::Value *loaded);
+  llvm::Value *mask_or_load_edge(const Stmt &stmt, const Group &group, const LoadGroup &load,
+                                 const Span &span, llvm::Value *loaded);
   llvm::Value *mask_edge(const Stmt &stmt, const Span &span, llvm::Value *loaded);
   llvm::Value *in_span(const Span &span, std::size_t i);
   Values scalar_slots(const Stmt &stmt);
@@ -221,10 +223,45 @@ class Emitter {
   llvm::Value *read_vector(llvm::Value *pointer, llvm::Type *element, int count);
   void write_vector(llvm::Value *pointer, const Values &elements);
   llvm::Value *load_vector(const Stmt &stmt, llvm::Value *pointer, int count);
-  llvm::Value *load_unaligned(const Stmt &stmt, llvm::Value *pointer);
+  llvm::Value *read_words(const Stmt &stmt, llvm::Value *pointer, int words);
   llvm::Value *emit_elements(const Buffer &buffer, unsigned bits);
-  llvm::Value *emit_window_inside(const Stmt &stmt, llvm::Value *pointer);
   void store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements);
+
+  // emit_unaligned.cpp: vectors that start at any element.
+  /// Aligned pieces of a buffer.
+  struct Blocks {
+    std::int64_t size, elements;    // bytes of an element, elements of a block
+    std::size_t count;              // that a vector may touch
+    Index extent;                   // elements of the buffer
+    bool begins_block, ends_block;  // the buffer begins and ends at boundaries of blocks
+  };
+  /// The blocks around one vector.
+  struct Window {
+    struct Block {
+      llvm::Value *pointer;
+      llvm::Value *below = nullptr, *above = nullptr;  // begins, ends outside; null: never
+    };
+    std::vector<Block> blocks;
+    llvm::Value *ahead = nullptr;  // elements before the vector
+  };
+  Blocks blocks_of(const Stmt &stmt);
+  llvm::Value *elements_ahead(const Stmt &stmt, const Blocks &blocks, llvm::Value *offset);
+  std::optional<Interval> starts_of(const Stmt &stmt, const Blocks &blocks, const Group &group,
+                                    std::size_t n) const;
+  Window window_of(const Stmt &stmt, const Blocks &blocks, const Group &group);
+  llvm::Value *held_block(const Stmt &stmt, const Blocks &blocks);
+  Values edge_block(const Stmt &stmt, const Blocks &blocks, bool is_last);
+  Values last_elements(const Stmt &stmt, const Blocks &blocks, std::int64_t extent);
+  Values clamped_elements(const Stmt &stmt, const Blocks &blocks, bool is_last);
+  Values load_unaligned(const Stmt &stmt, const std::vector<Group> &groups);
+  Values load_by_element(const Stmt &stmt, const std::vector<Group> &groups);
+  Values load_by_blocks(const Stmt &stmt, const Blocks &blocks, const std::vector<Group> &groups);
+  void load_windows(const Stmt &stmt, const Blocks &blocks, std::span<const Group> groups,
+                    std::span<const Window> windows, Values &loaded);
+  llvm::Value *load_window(const Stmt &stmt, const Blocks &blocks, const Window &window);
+  llvm::Value *shift_window(const Stmt &stmt, const Blocks &blocks, const Window &window,
+                            llvm::Value *loaded, llvm::Value *condition, const Values &head,
+                            const Values &tail);
 
   // emit_pipe.cpp: bulk loads ahead of their iteration.
   struct Pipe {

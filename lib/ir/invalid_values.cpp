@@ -18,8 +18,22 @@ bool is_zero(DType dtype, std::uint64_t bits) {
 
 }  // namespace
 
-InvalidValues::InvalidValues(const Kernel &kernel) : kernel_(kernel), known_(kernel.values.size()) {
+InvalidValues::InvalidValues(const Kernel &kernel)
+    : kernel_(kernel), known_(kernel.values.size()), folded_(kernel.values.size()) {
   visit(kernel.body, kNone);
+  mark_folded(kernel.body);
+}
+
+/// From the last statement to the first: uses come before what makes the value.
+void InvalidValues::mark_folded(const std::vector<Stmt> &body) {
+  for (auto stmt = body.rbegin(); stmt != body.rend(); ++stmt) {
+    mark_folded(stmt->body);
+    bool is_fold = stmt->kind == StmtKind::Reduce || stmt->kind == StmtKind::Scan;
+    is_fold |= std::any_of(stmt->results.begin(), stmt->results.end(),
+                           [&](ValueId v) { return folded_[v]; });
+    if (!is_fold) continue;
+    for (ValueId v : used_values(*stmt)) folded_[v] = true;
+  }
 }
 
 void InvalidValues::visit(const std::vector<Stmt> &body, LayoutId layout) {

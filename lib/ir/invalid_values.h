@@ -21,6 +21,9 @@ class InvalidValues {
   /// Whether operands at positions that are invalid on the axis contribute nothing as they are.
   bool is_neutral(const Stmt &reduce, std::uint32_t axis) const;
 
+  /// Whether a reduction or scan may take what the value is there.
+  bool is_folded(ValueId value) const { return folded_[value]; }
+
   /// Reductions for which that holds of every axis that they fold.
   std::size_t num_neutral() const { return num_neutral_; }
 
@@ -32,6 +35,7 @@ class InvalidValues {
   };
 
   void visit(const std::vector<Stmt> &body, LayoutId layout);
+  void mark_folded(const std::vector<Stmt> &body);
   void visit_reduce(const Stmt &reduce, const Layout &layout);
   Known known_result(const Stmt &stmt, LayoutId layout) const;
   Known known_compute(const Stmt &stmt) const;
@@ -40,6 +44,7 @@ class InvalidValues {
 
   const Kernel &kernel_;
   std::vector<Known> known_;                       // by value
+  std::vector<bool> folded_;                       // by value
   std::map<const Stmt *, std::uint64_t> neutral_;  // looked up only
   std::size_t num_neutral_ = 0;
 };

@@ -14,6 +14,11 @@ namespace {
 constexpr int kMaxAccessBytes = 16;
 constexpr int kLeastUnalignedBytes = 8;
 
+// Vectors of aligned pieces of so many bytes are not shifted. Pieces of what rows share are near,
+// and wait for nothing but the cache.
+constexpr int kPieceBytes = 8;
+constexpr int kNearPieceBytes = 4;
+
 double approximate(const Index &index, const Bindings &sizes) {
   double sum = 0;
   for (const Index::Term &t : index.terms()) {
@@ -95,12 +100,18 @@ int uniform_width(const GuardConditions &guards, ValueId guard, const Axis &axis
   return width;
 }
 
-/// Whether a vector may start anywhere: two aligned ones are read, which a buffer must hold. What
-/// rows share is read by element: it is near, and the windows of a row take more registers than
-/// they save time (layer norm of 4,097 columns: 65 % of copy by element, 49 with windows).
-bool may_be_unaligned(const Stmt &s, const Buffer &buffer, const BufferAlignments &alignments) {
+/// Whether a vector may start anywhere: blocks around it are read, which a buffer must hold.
+bool may_be_unaligned(const Stmt &s, const Buffer &buffer) {
   return s.kind == StmtKind::Load && s.cache == Cache::Default && !buffer.coherent &&
-         !buffer.strided && alignments.streamed.contains(s.buffer);
+         !buffer.strided;
+}
+
+/// Whether a vector of aligned pieces is better shifted: the cache takes 32 clocks for 256 elements
+/// of 2 bytes that a warp loads one by one, 12 for blocks; copies leave 54 for all operands. Wider
+/// pieces cost fewer instructions than to shift.
+bool is_shifted(const Stmt &s, int piece, int width, int size, const BufferAlignments &alignments) {
+  int least = alignments.streamed.contains(s.buffer) ? kPieceBytes : kNearPieceBytes;
+  return piece < width && piece * size < least;
 }
 
 /// A vector does not leave the innermost dim of a flattened axis.
@@ -129,11 +140,11 @@ int choose_width(const Kernel &kernel, Stmt &s, const Axis &axis, const GuardCon
   BufferId frame = axis.align.buffer;
   int aligned = std::min(width, alignments.common_width(kernel, s.buffer, frame));
   Index rest = start_of(s.index, axis);
-  bool may_shift = size * width >= kLeastUnalignedBytes && may_be_unaligned(s, buffer, alignments);
+  bool may_shift = size * width >= kLeastUnalignedBytes && may_be_unaligned(s, buffer);
   // Where something else serves, no variant for each part of the width.
   aligned = may_shift || frame != kNone ? sizes.whole_or_declared(rest, aligned)
                                         : sizes.dividing_power(rest, aligned);
-  s.unaligned = may_shift && aligned < width;
+  s.unaligned = may_shift && is_shifted(s, aligned, width, size, alignments);
   return s.unaligned ? width : aligned;
 }
 
