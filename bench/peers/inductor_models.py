@@ -122,7 +122,7 @@ def scatters(codes):
     """Names of generated kernels that add to memory atomically."""
     adds = collections.defaultdict(list)
     for name, body in re.findall(r"async_compile\.triton\('(\w+)', '''(.*?)'''", "\n".join(codes), re.S):
-        adds[name].append("atomic_add" in body)
+        adds[name].append("tl.atomic_add" in body)  # the metadata names it too
     return {name for name, found in adds.items() if all(found)}
 
 

@@ -17,6 +17,7 @@ constexpr std::size_t kMaxNeighbours = 8;  // of which two may be joined at once
 constexpr std::size_t kMaxCone = 16;
 constexpr std::size_t kMaxPieces = 3;
 constexpr std::size_t kMaxExchange = 20;  // values of two groups
+constexpr std::size_t kMaxParted = 64;    // likewise, where the rest of each goes its own way
 constexpr int kMaxAttempts = 24;          // at places that save time, and may close cycles
 constexpr double kMinGainSeconds = 1e-9;
 constexpr double kIllegal = 1e9;
@@ -75,6 +76,11 @@ class Refiner {
                 const std::set<GroupId> &groups, double limit);
   bool part_each(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
                  const std::set<GroupId> &groups, double limit);
+  bool part_rest(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
+                 const std::set<GroupId> &groups, double limit);
+  std::vector<std::vector<PlanId>> legal_parts(const std::vector<PlanId> &values);
+  void add_parts_of_groups(const std::vector<PlanId> &values, const std::set<GroupId> &groups,
+                           std::vector<Part> &parts) const;
   bool choose(std::vector<Part> &parts, std::size_t first, double limit);
   bool is_possible(const std::vector<Part> &parts, std::size_t part) const;
   bool apply(const std::vector<Part> &parts);
@@ -308,13 +314,46 @@ bool Refiner::exchange(const std::vector<PlanId> &values, const std::vector<Plan
 bool Refiner::part_each(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
                         const std::set<GroupId> &groups, double limit) {
   std::vector<Part> parts;
-  for (GroupId g : groups) {
-    parts.push_back({});
-    std::copy_if(values.begin(), values.end(), std::back_inserter(parts.back().values),
-                 [&](PlanId v) { return order_.group_of(v) == g; });
-  }
+  add_parts_of_groups(values, groups, parts);
   parts.push_back({rest, {}});
   return place_parts(std::move(parts), groups, limit);
+}
+
+/// The rest of each group goes its own way: what stood between two kernels, and needed one of them
+/// for some of its values only, no longer does.
+bool Refiner::part_rest(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
+                        const std::set<GroupId> &groups, double limit) {
+  std::vector<Part> parts;
+  add_parts_of_groups(rest, groups, parts);
+  if (parts.size() != groups.size()) return false;
+  for (std::vector<PlanId> &kernel : legal_parts(values)) parts.push_back({std::move(kernel), {}});
+  return place_parts(std::move(parts), groups, limit);
+}
+
+/// The values as one kernel where they can be, else all but one that needs none of them, and that
+/// one: a view of an input has positions of its own.
+std::vector<std::vector<PlanId>> Refiner::legal_parts(const std::vector<PlanId> &values) {
+  if (seconds(values) < kIllegal) return {values};
+  for (PlanId v : values) {
+    auto edges = p_.edges(v);
+    bool is_first = std::none_of(edges.begin(), edges.end(), [&](const PlanEdge &e) {
+      return std::binary_search(values.begin(), values.end(), e.from);
+    });
+    std::vector<PlanId> less = values;
+    std::erase(less, v);
+    if (is_first && seconds(less) < kIllegal) return {std::move(less), {v}};
+  }
+  return {values};
+}
+
+void Refiner::add_parts_of_groups(const std::vector<PlanId> &values,
+                                  const std::set<GroupId> &groups, std::vector<Part> &parts) const {
+  for (GroupId g : groups) {
+    Part part;
+    std::copy_if(values.begin(), values.end(), std::back_inserter(part.values),
+                 [&](PlanId v) { return order_.group_of(v) == g; });
+    if (!part.values.empty()) parts.push_back(std::move(part));
+  }
 }
 
 /// Parts the values from their groups where that saves time, with the best places for them and for
@@ -334,6 +373,8 @@ bool Refiner::split_groups(const std::vector<PlanId> &values) {
   if (place_parts(parts, groups, limit)) return true;
   if (groups.size() == 2 && all.size() <= kMaxExchange &&
       (exchange(values, rest, groups, limit) || part_each(values, rest, groups, limit)))
+    return true;
+  if (groups.size() == 2 && all.size() <= kMaxParted && part_rest(values, rest, groups, limit))
     return true;
   if (pieces.size() < 2 || pieces.size() > kMaxPieces) return false;
   parts.pop_back();

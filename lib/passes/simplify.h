@@ -66,5 +66,7 @@ std::span<const Rule> join_rules();
 std::span<const Rule> reduce_rules();
 std::span<const Rule> scan_rules();
 std::span<const Rule> pick_rules();
+std::span<const Rule> gather_rules();
+std::span<const Rule> position_rules();
 
 }  // namespace fuse

@@ -54,14 +54,14 @@ TEST_F(ProgramRow, SmallGraphsAreCheckedWhole) {
   std::string path = write("scale.fuse", kGraph);
   Row row = row_of_file(path, {{"R", 8}});
   EXPECT_EQ(row.name, "scale R=8");
-  EXPECT_TRUE(row.is_checked() && row.is_whole && !row.repeats);
+  EXPECT_TRUE(row.check && row.is_whole && !row.repeats);
   EXPECT_EQ(row.check, row.sizes);
-  EXPECT_FALSE(row_of_file(path, {{"R", 1048576}}).is_checked());
+  EXPECT_FALSE(row_of_file(path, {{"R", 1048576}}).check);
 }
 
 TEST_F(ProgramRow, KernelsAreNotChecked) {
   Row row = row_of_file(write("twice.kernel", kKernel), {{"N", 8}});
-  EXPECT_TRUE(row.is_kernel() && !row.is_checked());
+  EXPECT_TRUE(row.is_kernel() && !row.check);
 }
 
 TEST_F(ProgramRow, EverySymbolHasASizeAndEverySizeASymbol) {
