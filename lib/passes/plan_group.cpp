@@ -152,11 +152,19 @@ void GroupEvaluator::count_reads(std::span<const PlanId> values, Features &f) {
   }
 }
 
+/// Where what is folded varies along a part of the space only, neighbouring threads hold the rest:
+/// each of them computes it, at every position.
 void GroupEvaluator::count_ops(std::span<const PlanId> values, Features &f) {
   double space = p_.domains[f.space].size;
+  bool is_repeated =
+      f.sets.size() == 1 && std::any_of(values.begin(), values.end(), [&](PlanId v) {
+        const PlanValue &value = p_.values[v];
+        return value.kind == ValueKind::Reduction && 2 * p_.domains[value.domain].size <= space;
+      });
+  double least = space * (is_repeated ? 1 : kInvariantShare);
   for (PlanId v : values) {
     const Scratch &s = scratch_[v];
-    double evaluated = std::max(s.maps.evaluated(), space * kInvariantShare);
+    double evaluated = std::max(s.maps.evaluated(), least);
     f.ops += p_.values[v].cost * evaluated;
   }
 }

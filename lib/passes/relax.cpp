@@ -6,12 +6,16 @@
 //                                            costs half
 //   sigmoid(u)   ->  0.5 * tanh(u/2) + 0.5   one instruction of the multi-function unit for two,
 //                                            where an absolute error of 2^-12 will do
+//   exp(a - log(sum(exp(a))))  ->  exp(a) / sum(exp(a)), where a is x less its maximum: a softmax
+//                                            from its logarithm takes no second exponential
 #include "ir/build.h"
 #include "ir/float_bits.h"
 #include "ir/op.h"
 #include "passes/passes.h"
 #include "passes/rewriter.h"
 #include "passes/tolerance.h"
+
+#include <optional>
 
 namespace fuse {
 
@@ -30,6 +34,37 @@ NodeId match_tanh_plus_one(const GraphData &g, NodeId id) {
       return g.operand(tanh, 0);
   }
   return kNoNode;
+}
+
+/// The operand of a broadcast, if it is of the op.
+NodeId match_repeated(const GraphData &g, NodeId id, Op op) {
+  if (g.node(id).op != Op::Broadcast) return kNoNode;
+  NodeId x = g.operand(id, 0);
+  return g.node(x).op == op ? x : kNoNode;
+}
+
+struct LogSoftmax {
+  NodeId exponential, sum;  // exp(a), and its sum
+};
+
+/// exp(a - log(sum(exp(a)))) in f32, a not above 0.
+std::optional<LogSoftmax> match_exp_of_log_softmax(const GraphData &g, NodeId id) {
+  if (g.node(id).op != Op::Exp || g.dtype(id) != DType::F32) return std::nullopt;
+  NodeId difference = g.operand(id, 0);
+  if (g.node(difference).op != Op::Sub) return std::nullopt;
+  NodeId a = g.operand(difference, 0), log = match_repeated(g, g.operand(difference, 1), Op::Log);
+  if (log == kNoNode || g.node(a).op != Op::Sub) return std::nullopt;
+  NodeId sum = g.operand(log, 0), maximum = match_repeated(g, g.operand(a, 1), Op::ReduceMax);
+  bool is_below_0 = maximum != kNoNode && g.operand(maximum, 0) == g.operand(a, 0);
+  if (!is_below_0 || g.node(sum).op != Op::Sum) return std::nullopt;
+  NodeId exponential = g.operand(sum, 0);
+  if (g.node(exponential).op != Op::Exp || g.operand(exponential, 0) != a) return std::nullopt;
+  return LogSoftmax{exponential, sum};
+}
+
+NodeId build_quotient(GraphData &g, NodeId exponential, NodeId sum) {
+  NodeId divisor = build_broadcast(g, sum, g.shape(exponential));
+  return build_elementwise(g, Op::Div, {{exponential, divisor}});
 }
 
 NodeId build_sigmoid_form(GraphData &g, NodeId u) {
@@ -69,6 +104,8 @@ class Relaxer {
     if (may_be_tanh(from, id, absolute, ranges_[id]))
       return build_tanh_form(r_.to(), r_[from.operand(id, 0)]);
     bool has_room = room_[id].relative >= kApproximateError;
+    if (auto match = has_room ? match_exp_of_log_softmax(from, id) : std::nullopt)
+      return build_quotient(r_.to(), r_[match->exponential], r_[match->sum]);
     NodeId u = has_room ? match_tanh_plus_one(from, id) : kNoNode;
     // Where an absolute error will do, the tanh is the cheaper one.
     bool stays = u == kNoNode || allows_approximate_tanh(absolute, 1, {-1, 1});

@@ -124,8 +124,47 @@ NodeId sum_of_pick(Simplifier &s, NodeId n) {
   return is_float(s.dtype(n)) ? s.make(n, Op::Add, {picked, s.constant(n, 0.0)}) : picked;
 }
 
+NodeId build_scaled_pick(Simplifier &s, NodeId n, NodeId t, std::int64_t extent, NodeId a,
+                         NodeId w) {
+  const Shape at = s.shape(w);
+  auto compare = [&](Op op, std::int64_t bound) {
+    NodeId constant = build_constant(s.g, int_literal(s.dtype(t), bound), at);
+    return s.g.add(op, DType::Bool, at, {{t, constant}});
+  };
+  auto scaled = [&](Literal by) {
+    NodeId constant = build_constant(s.g, by, at);
+    return s.g.add(Op::Mul, s.dtype(w), at, {{w, constant}});
+  };
+  NodeId inside =
+      s.g.add(Op::And, DType::Bool, at, {{compare(Op::Ge, 0), compare(Op::Lt, extent)}});
+  NodeId zero = s.make(w, Op::Mul, {w, s.constant(w, 0.0)}), hit = scaled(s.literal(a));
+  NodeId sum = s.make(w, Op::Add, {zero, s.make(w, Op::Select, {inside, hit, zero})});
+  return build_reshape(s.g, s.make(w, Op::Add, {sum, s.constant(w, 0.0)}), s.shape(n));
+}
+
+/// sum over c of select(c == t, a, 0) * w, w the same for all c: a * w and zeros times w, which are
+/// NaN where w is not finite.
+NodeId sum_of_scaled_pick(Simplifier &s, NodeId n) {
+  const AxesAttr attr = s.g.attr<AxesAttr>(n);
+  NodeId product = s.arg(n, 0);
+  if (attr.axes.size() != 1 || !s.is(product, Op::Mul)) return kNoNode;
+  int axis = attr.axes[0];
+  const Dim extent = s.shape(product)[static_cast<std::size_t>(axis)];
+  if (!extent.is_static() || extent.value() < 2) return kNoNode;
+  for (std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    NodeId select = s.arg(product, i);
+    bool picks = s.is(select, Op::Select) && s.is_constant(s.arg(select, 1)) &&
+                 s.is_number(s.arg(select, 2), 0.0);
+    NodeId w = picks ? constant_along(s, s.arg(product, 1 - i), axis) : kNoNode;
+    NodeId t = w != kNoNode ? picked_position(s, select, axis) : kNoNode;
+    if (t != kNoNode) return build_scaled_pick(s, n, t, extent.value(), s.arg(select, 1), w);
+  }
+  return kNoNode;
+}
+
 constexpr Rule kRules[] = {
     {Op::Sum, "sum that picks one element of a row", sum_of_pick},
+    {Op::Sum, "sum of zeros and one number, times what the row shares", sum_of_scaled_pick},
 };
 
 }  // namespace

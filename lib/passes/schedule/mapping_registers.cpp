@@ -8,7 +8,7 @@ namespace {
 // Of a thread that holds a part of a row: addresses, edges, states.
 constexpr int kResidentRegisters = 24;
 constexpr int kUnpackRegisters = 8;   // more where it holds packed elements
-constexpr int kRegistersPerRow = 16;  // of an operand along the row, weights for one
+constexpr int kRegistersPerByte = 1;  // of a vector of an operand along the row, weights for one
 constexpr int kLoopRegisters = 36;    // of a thread in a loop: the values in work too
 constexpr int kFoldRegisters = 26;    // likewise, where the loop only folds
 constexpr int kFlatRegisters = 16;    // of a thread in no loop, holding nothing
@@ -27,12 +27,13 @@ class Registers : MappingQueries {
   /// A resident thread holds its elements across barriers; a loop holds them as they came, packed,
   /// and the states of its reductions.
   std::int64_t wanted() const {
-    std::int64_t elements = 1, states = 1, addresses = 0, bytes = 0, shared = 0, rows = 0;
+    std::int64_t elements = 1, states = 1, addresses = 0, bytes = 0, shared = 0, vec = 1;
     for (const Axis &a : m_.layout.axes)
       for (const Digit &d : a.digits) {
         if (d.kind != DigitKind::Reg && d.kind != DigitKind::Vec) continue;
         std::int64_t extent = *d.extent.constant();
         elements *= extent;
+        if (d.kind == DigitKind::Vec) vec = extent;
         if (!p_.domain.is_folded(a.dims[0])) states *= extent;
         // In a loop, dims that are not walked as one have positions of their own in each slot.
         bool has_positions = a.dims.size() > 1 && m_.form != Form::Resident;
@@ -43,7 +44,6 @@ class Registers : MappingQueries {
       bool is_full = spans_slots(a);
       bytes += is_full ? static_cast<std::int64_t>(size_of(a.dtype)) : 0;
       if (is_full || std::find(a.dims.begin(), a.dims.end(), inner_) == a.dims.end()) continue;
-      ++rows;
       shared += static_cast<std::int64_t>(size_of(a.dtype));
     }
     // Vectors at edges are loaded whole, and mended behind all loads.
@@ -52,7 +52,7 @@ class Registers : MappingQueries {
     std::int64_t held = m_.form == Form::Resident
                             ? ceil_div(elements * bytes_held(has_edges), 4) + kResidentRegisters +
                                   (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) +
-                                  kRegistersPerRow * rows
+                                  kRegistersPerByte * vec * shared
                             : ceil_div(elements * bytes + elements / states * shared +
                                            states * p_.reductions.state_bytes,
                                        4) +

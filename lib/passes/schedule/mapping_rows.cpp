@@ -32,6 +32,8 @@ class Rows : MappingBuilder {
     Index row = extent(folded_);
     bool aligned = folded_.size() > 1 || !needs_frame();
     if (!aligned && (rows_alike() || !is_long_row(row))) vec_ = 1;
+    // What rows share is read by element then: neighbouring lanes of short vectors share lines.
+    if (!aligned && shares_operand()) vec_ = std::min(vec_, std::max(2, vec_ / 2));
     aligned |= rows_alike();
     bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
     if (!keeps && has_split_rows(row)) return map_split_rows(row, aligned);
@@ -231,14 +233,16 @@ class Rows : MappingBuilder {
                                     max_vectors());
   }
 
-  /// What all rows read, a vector for one, is loaded once for two.
-  std::int64_t rows_of_thread() const {
-    bool shares = std::any_of(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
+  /// Whether there is a vector that all rows read.
+  bool shares_operand() const {
+    return std::any_of(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
       return a.stmt->kind == StmtKind::Load && is_contiguous(a) &&
              a.dims.size() < p_.domain.dims.size();
     });
-    return shares ? 2 : 1;
   }
+
+  /// What all rows read is loaded once for two.
+  std::int64_t rows_of_thread() const { return shares_operand() ? 2 : 1; }
 
   void map_warp_rows(const Index &row, bool aligned) {
     m_.form = Form::Streaming;

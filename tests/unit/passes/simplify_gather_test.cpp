@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace fuse {
 namespace {
 
@@ -162,7 +164,8 @@ TEST(SimplifyGather, RepeatedOperandsAndPositionsOutside) {
   %z = gather %f, %t axis=0
   return %z as z
 })");
-  EXPECT_NE(simple.find("gather{0}(reshape[24](add"), std::string::npos) << simple << ": 9 of 24 are not few";
+  EXPECT_NE(simple.find("gather{0}(reshape[24](add"), std::string::npos)
+      << simple << ": 9 of 24 are not few";
   simple = same_values(R"(graph @repeated(%x: f32[4, 1], %y: f32[16], %t: i32[9]) {
   %a = broadcast %x : f32[4, 16]
   %b = broadcast %y : f32[4, 16]
@@ -175,6 +178,44 @@ TEST(SimplifyGather, RepeatedOperandsAndPositionsOutside) {
 })");
   EXPECT_EQ(simple.find("gather{0}(reshape[64](add"), std::string::npos) << simple;
   EXPECT_NE(simple.find("select"), std::string::npos) << simple << ": 0 outside, not 1";
+}
+
+/// The sum of a one-hot row times a number of the row, at every position and outside; the numbers
+/// are 0 and not, infinite ones in the test behind.
+TEST(SimplifyPick, OneHotRowsTimesANumber) {
+  std::string simple = same_values(R"(graph @hot(%t: i64[40, 1], %w: f32[40, 1]) {
+  %c = iota axis=1 : i64[40, 24]
+  %b = broadcast %t : i64[40, 24]
+  %e = eq %c, %b
+  %z = const 0.0 : f32[40, 24]
+  %o = const -1.0 : f32[40, 24]
+  %h = select %e, %o, %z
+  %v = broadcast %w : f32[40, 24]
+  %p = mul %h, %v
+  %y = sum %p axes=[1] keep
+  return %y as y
+})");
+  EXPECT_EQ(simple.find("sum"), std::string::npos) << simple;
+}
+
+TEST(SimplifyPick, InfiniteNumbersTimesZeros) {
+  Graph graph = parse(R"(graph @hot(%w: f32[2, 1]) {
+  %c = iota axis=1 : i64[2, 3]
+  %t = const 1 : i64[2, 3]
+  %e = eq %c, %t
+  %z = const 0.0 : f32[2, 3]
+  %o = const -1.0 : f32[2, 3]
+  %h = select %e, %o, %z
+  %v = broadcast %w : f32[2, 3]
+  %p = mul %h, %v
+  %y = sum %p axes=[1] keep
+  return %y as y
+})");
+  std::vector<Tensor> inputs = {Tensor(f32, {2, 1}, std::vector<double>{HUGE_VAL, -2.5})};
+  std::vector<Expected> wanted = evaluate(graph.data(), inputs, {}).outputs;
+  std::vector<Expected> simple = evaluate(simplify(graph).data(), inputs, {}).outputs;
+  EXPECT_TRUE(std::isnan(wanted[0].value[0]) && std::isnan(simple[0].value[0]));
+  EXPECT_EQ(simple[0].value[1], 2.5);
 }
 
 TEST(SimplifyGather, RandomWordsAndKeptValuesStay) {
