@@ -73,11 +73,11 @@ TEST(Tune, KeepsTheRulesWhereTheyDoNotRun) {
 
 TEST(Tune, KernelsThatDifferInNamesAreMeasuredOnce) {
   Planned planned(R"(graph @g(%x: bf16[4096, 4096], %y: bf16[4096, 4096]) {
-  %m = extern "f" (%x, %y) -> bf16[4096, 4096]
+  %m = extern "f" %x, %y : bf16[4096, 4096]
   %a = softmax %m axis=1
-  %n = extern "f" (%a, %y) -> bf16[4096, 4096]
+  %n = extern "f" %a, %y : bf16[4096, 4096]
   %b = softmax %n axis=1
-  %o = extern "f" (%b, %y) -> bf16[4096, 4096]
+  %o = extern "f" %b, %y : bf16[4096, 4096]
   return %o as o
 })");
   std::vector<TunedKernel> kernels = tune(planned.schedule(), each(fewer_threads));

@@ -89,8 +89,9 @@ class Rows : MappingBuilder {
   std::int64_t bytes_on_chip(std::int64_t span, std::int64_t blocks, std::int64_t threads) const {
     Mapping trial;
     trial.form = Form::Resident;
-    std::int64_t elements = ceil_div(span, blocks * threads * vec_) * vec_;
-    trial.layout.axes = {axis({inner_}, {digit(DigitKind::Reg, elements)})};
+    std::int64_t vectors = ceil_div(span, blocks * threads * vec_), elements = vectors * vec_;
+    trial.layout.axes = {
+        axis({inner_}, {digit(DigitKind::Reg, vectors), digit(DigitKind::Vec, vec_)})};
     std::int64_t registers = registers_wanted(p_, trial, inner_);
     if (registers > p_.target.max_registers) return 0;
     std::int64_t resident = p_.target.registers_per_sm / (threads * registers);
