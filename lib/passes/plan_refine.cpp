@@ -18,6 +18,7 @@ constexpr std::size_t kMaxCone = 16;
 constexpr std::size_t kMaxPieces = 3;
 constexpr std::size_t kMaxExchange = 20;  // values of two groups
 constexpr std::size_t kMaxParted = 64;    // likewise, where the rest of each goes its own way
+constexpr double kCoreShare = 8;          // times smaller than a kernel's space: beside its core
 constexpr int kMaxAttempts = 24;          // at places that save time, and may close cycles
 constexpr double kMinGainSeconds = 1e-9;
 constexpr double kIllegal = 1e9;
@@ -78,6 +79,8 @@ class Refiner {
                  const std::set<GroupId> &groups, double limit);
   bool part_rest(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
                  const std::set<GroupId> &groups, double limit);
+  bool join_cores(GroupId a, GroupId b);
+  std::vector<Part> core_and_ends(const std::vector<PlanId> &values) const;
   std::vector<std::vector<PlanId>> legal_parts(const std::vector<PlanId> &values);
   void add_parts_of_groups(const std::vector<PlanId> &values, const std::set<GroupId> &groups,
                            std::vector<Part> &parts) const;
@@ -106,6 +109,7 @@ class Refiner {
   std::vector<std::uint64_t> &tried_;  // by value: surroundings in which nothing helped
   std::vector<double> seconds_;        // by group; negative: not known
   int attempts_ = 0;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> cores_;  // of these versions, looked at
 };
 
 /// A number that changes with the group and its neighbours.
@@ -382,7 +386,52 @@ bool Refiner::split_groups(const std::vector<PlanId> &values) {
   return place_parts(std::move(parts), groups, limit);
 }
 
+/// What runs over most of the space, with what stands between; what is needed first, and what
+/// follows.
+std::vector<Part> Refiner::core_and_ends(const std::vector<PlanId> &values) const {
+  auto size = [&](PlanId v) { return p_.domains[p_.values[v].domain].size; };
+  double space = 0;
+  for (PlanId v : values) space = std::max(space, size(v));
+  auto at = [&](PlanId v) {
+    auto it = std::lower_bound(values.begin(), values.end(), v);
+    return it != values.end() && *it == v ? it - values.begin() : -1;
+  };
+  std::vector<char> is_core(values.size()), follows(values.size()), leads(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    is_core[i] = size(values[i]) * kCoreShare >= space;
+    for (const PlanEdge &e : p_.edges(values[i]))
+      if (auto k = at(e.from); k >= 0) follows[i] |= is_core[k] | follows[k];
+  }
+  for (std::size_t i = values.size(); i-- > 0;)
+    for (PlanId user : p_.users(values[i]))
+      if (auto k = at(user); k >= 0) leads[i] |= is_core[k] | leads[k];
+  std::vector<Part> parts(3);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    parts[is_core[i] || (follows[i] && leads[i]) ? 0
+          : follows[i]                           ? 2
+                                                 : 1]
+        .values.push_back(values[i]);
+  std::erase_if(parts, [](const Part &part) { return part.values.empty(); });
+  return parts;
+}
+
+/// One kernel of what two do over most of their space, where small values between them, such as a
+/// count of rows that both take part in, kept it from being one.
+bool Refiner::join_cores(GroupId a, GroupId b) {
+  if (!cores_.emplace(order_.version(a), order_.version(b)).second) return false;
+  std::vector<PlanId> all = merged_members(order_, a, b);
+  if (all.size() > kMaxParted) return false;
+  double limit = seconds_of(a) + seconds_of(b) - kMinGainSeconds;
+  std::vector<Part> parts = core_and_ends(all);
+  if (parts.size() < 2 || seconds(parts[0].values) >= limit) return false;
+  return place_parts(std::move(parts), {a, b}, limit);
+}
+
 bool Refiner::improve(PlanId v) {
+  for (PlanId user : p_.users(v)) {
+    GroupId a = order_.group_of(v), b = order_.group_of(user);
+    if (a != b && p_.is_computed(user) && join_cores(a, b)) return true;
+  }
   if (order_.members(order_.group_of(v)).size() > kMaxValues) return false;
   for (Reach reach :
        {Reach::Alone, Reach::WithUsers, Reach::WithOperands, Reach::AllUsers, Reach::AllOperands}) {
