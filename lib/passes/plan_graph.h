@@ -25,11 +25,12 @@ enum class ValueKind : std::uint8_t { Input, Extern, Pointwise, Reduction, Scan 
 /// One operand of a value.
 struct PlanEdge {
   PlanId from = kNoPlan;
-  NodeId view = kNoNode;  // the node that the user names: names the index map
-  DomainId changed = 0;   // atoms of `from` that the index map replaces; 0: none
-  bool guarded = false;   // read at some of the user's positions only
-  double bytes = 0;       // of `from` that the user reads
-  double elements = 0;    // of the view
+  NodeId view = kNoNode;   // the node that the user names: names the index map
+  DomainId changed = 0;    // atoms of `from` that the index map replaces; 0: none
+  bool guarded = false;    // read at some of the user's positions only
+  double bytes = 0;        // of `from` that the user reads
+  double elements = 0;     // of the view
+  AtomId along = kNoAtom;  // of the user, that neighbours in `from` lie along; kNoAtom: not known
 };
 
 struct PlanValue {
@@ -64,6 +65,7 @@ struct PlanGraph {
   std::vector<std::vector<AtomList>> axes;     // by value: atoms of each axis of the result
   std::vector<std::vector<AtomList>> operand;  // Reduction: those of its operand
   std::vector<Dim> extents;                    // by atom
+  std::vector<double> lengths;                 // likewise, for the sizes at hand
   std::vector<PlanEdge> edge_pool;
   std::vector<PlanId> user_pool;
   std::vector<AtomSet> domains;
