@@ -41,7 +41,7 @@ void GroupEvaluator::add_write(PlanId v) {
 void GroupEvaluator::add_read(PlanId user, const PlanEdge &e, double bytes) {
   DomainId all = p_.values[user].domain;
   bool spans_user = e.elements >= p_.domains[all].size;
-  accesses_.push_back({e.from, spans_user ? all : 0, e.along, e.elements, bytes, false});
+  accesses_.push_back({e.from, spans_user ? all : 0, p_.along(e), e.elements, bytes, false});
 }
 
 bool GroupEvaluator::runs_along(const Access &a, AtomId atom) const {

@@ -185,7 +185,7 @@ void PlanGraphBuilder::intern_domains() {
     for (std::size_t k = 0; k < value.num_edges; ++k) {
       PlanEdge &edge = p_.edge_pool[value.first_edge + k];
       edge.changed = intern(pending_[v].changed[k]);
-      edge.along = innermost(pending_[v].along[k]);
+      p_.along_pool.push_back(innermost(pending_[v].along[k]));
     }
   }
 }

@@ -25,12 +25,11 @@ enum class ValueKind : std::uint8_t { Input, Extern, Pointwise, Reduction, Scan 
 /// One operand of a value.
 struct PlanEdge {
   PlanId from = kNoPlan;
-  NodeId view = kNoNode;   // the node that the user names: names the index map
-  DomainId changed = 0;    // atoms of `from` that the index map replaces; 0: none
-  bool guarded = false;    // read at some of the user's positions only
-  double bytes = 0;        // of `from` that the user reads
-  double elements = 0;     // of the view
-  AtomId along = kNoAtom;  // of the user, that neighbours in `from` lie along; kNoAtom: not known
+  NodeId view = kNoNode;  // the node that the user names: names the index map
+  DomainId changed = 0;   // atoms of `from` that the index map replaces; 0: none
+  bool guarded = false;   // read at some of the user's positions only
+  double bytes = 0;       // of `from` that the user reads
+  double elements = 0;    // of the view
 };
 
 struct PlanValue {
@@ -67,6 +66,7 @@ struct PlanGraph {
   std::vector<Dim> extents;                    // by atom
   std::vector<double> lengths;                 // likewise, for the sizes at hand
   std::vector<PlanEdge> edge_pool;
+  std::vector<AtomId> along_pool;  // by edge: see along()
   std::vector<PlanId> user_pool;
   std::vector<AtomSet> domains;
   std::vector<PlanId> value_of;            // by node; kNoPlan for views, constants and dead nodes
@@ -75,6 +75,10 @@ struct PlanGraph {
 
   std::span<const PlanEdge> edges(PlanId v) const {
     return {edge_pool.data() + values[v].first_edge, values[v].num_edges};
+  }
+  /// The atom of the user that neighbours in the edge's operand lie along; kNoAtom: not known.
+  AtomId along(const PlanEdge &e) const {
+    return along_pool[static_cast<std::size_t>(&e - edge_pool.data())];
   }
   /// Distinct users, ascending.
   std::span<const PlanId> users(PlanId v) const {
