@@ -14,40 +14,6 @@ namespace fuse {
 
 namespace {
 
-/// Bits of the lane that the thread digits span.
-std::int64_t lane_bits(const std::vector<Part> &threads) {
-  std::int64_t bits = 0;
-  for (const Part &p : threads)
-    for (std::int64_t bit = p.stride; bit < std::min(kWarp, p.stride * p.extent); bit *= 2)
-      bits |= bit;
-  return bits;
-}
-
-/// Their parts in units of warps.
-std::vector<Part> warp_parts(const std::vector<Part> &threads) {
-  std::vector<Part> warps;
-  for (const Part &p : threads) {
-    if (p.stride >= kWarp)
-      warps.push_back({p.extent, p.stride / kWarp});
-    else if (p.stride * p.extent > kWarp)
-      warps.push_back({p.stride * p.extent / kWarp, 1});
-  }
-  return warps;
-}
-
-/// Numbers that the parts span, ascending.
-std::vector<std::int64_t> numbers(const std::vector<Part> &parts) {
-  std::vector<std::int64_t> all = {0};
-  for (const Part &p : parts) {
-    std::vector<std::int64_t> next;
-    for (std::int64_t base : all)
-      for (std::int64_t i = 0; i < p.extent; ++i) next.push_back(base + i * p.stride);
-    all = std::move(next);
-  }
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
 /// So many that a thread should not hold the states of all at once, and as lanes number them. The
 /// emitter's choice: both ways give the same bits.
 bool are_many(const std::vector<Part> &warps) {
@@ -91,8 +57,8 @@ std::uint32_t Emitter::members() const {
 
 StateArray Emitter::make_state_array(const std::vector<DType> &dtypes, std::size_t slots,
                                      std::int64_t entries) {
-  std::int64_t bytes = StateArray::bytes(dtypes, slots, entries);
-  return StateArray(b_, allocate_shared(bytes, "reduce"), dtypes, slots, entries);
+  std::int64_t bytes = state_starts(dtypes, slots, entries).back();
+  return StateArray(b_, state_region(bytes), dtypes, slots, entries);
 }
 
 /// The maximum of all lanes first, then one rescaling and the sum.
@@ -134,19 +100,14 @@ void Emitter::combine_lanes(Reduction &reduction, std::int64_t lanes) {
   }
 }
 
-/// Whether the lanes of a warp hold several results.
-bool Emitter::is_per_lane(const Reduction &reduction) {
-  return lane_bits(reduction.threads) != kWarp - 1;
-}
-
 void Emitter::combine_warps(const std::vector<std::shared_ptr<Reduction>> &reductions) {
   std::vector<std::pair<Reduction *, StateArray>> arrays;
   auto entry = [&](const Reduction &r, llvm::Value *thread) {
-    return is_per_lane(r) ? thread : b_.CreateLShr(thread, 5);
+    return is_per_lane(r.threads) ? thread : b_.CreateLShr(thread, 5);
   };
   for (const auto &r : reductions) {
-    if (warp_parts(r->threads).empty()) continue;
-    std::int64_t entries = kernel_.threads / kWarp * (is_per_lane(*r) ? kWarp : 1);
+    std::int64_t entries = warp_entries(kernel_, layout_, *r->stmt);
+    if (entries == 0) continue;
     StateArray array = make_state_array(r->monoid.dtypes(), r->states.size(), entries);
     std::int64_t lanes = lane_bits(r->threads);
     llvm::Value *lane = b_.CreateAnd(thread_, static_cast<std::uint64_t>(lanes));
@@ -158,7 +119,7 @@ void Emitter::combine_warps(const std::vector<std::shared_ptr<Reduction>> &reduc
   emit_barrier();
   for (auto &[r, array] : arrays) {
     llvm::Value *start = entry(*r, emit_group_start(b_, thread_, r->threads, kernel_.threads));
-    if (!is_per_lane(*r) && are_many(warp_parts(r->threads)))
+    if (!is_per_lane(r->threads) && are_many(warp_parts(r->threads)))
       read_warps_by_lanes(*r, array, start);
     else
       read_warps(*r, array, start);
@@ -166,7 +127,7 @@ void Emitter::combine_warps(const std::vector<std::shared_ptr<Reduction>> &reduc
 }
 
 void Emitter::read_warps(Reduction &reduction, StateArray &array, llvm::Value *start) {
-  std::int64_t unit = is_per_lane(reduction) ? kWarp : 1;
+  std::int64_t unit = is_per_lane(reduction.threads) ? kWarp : 1;
   for (std::size_t s = 0; s < reduction.states.size(); ++s) {
     std::vector<State> all;
     for (std::int64_t warp : numbers(warp_parts(reduction.threads)))
@@ -194,8 +155,7 @@ llvm::Value *Emitter::cluster_entry(const Reduction &reduction, llvm::Value *ran
 }
 
 std::int64_t Emitter::cluster_unit(const Reduction &reduction) const {
-  bool is_one = static_cast<std::int64_t>(numbers(reduction.threads).size()) == kernel_.threads;
-  return is_one ? 1 : kernel_.threads;
+  return cluster_entries(kernel_, layout_, *reduction.stmt) / kernel_.cluster;
 }
 
 /// Writes the states into the memory of all blocks of the group.
@@ -220,7 +180,7 @@ void Emitter::combine_cluster(const std::vector<std::shared_ptr<Reduction>> &red
     if (r->blocks.empty()) continue;
     emit_cluster_start();
     arrays.emplace_back(r.get(), make_state_array(r->monoid.dtypes(), r->states.size(),
-                                                  kernel_.cluster * cluster_unit(*r)));
+                                                  cluster_entries(kernel_, layout_, *r->stmt)));
     send_to_cluster(*r, arrays.back().second);
   }
   if (arrays.empty()) return;

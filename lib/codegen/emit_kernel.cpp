@@ -250,6 +250,7 @@ void Emitter::emit_last_block(const Stmt &stmt) {
   auto device = module_.getContext().getOrInsertSyncScopeID("device");
   auto fence = [&] { b_.CreateFence(llvm::AtomicOrdering::AcquireRelease, device); };
   emit_barrier();
+  state_regions_.release();
   emit_if(b_, b_.CreateICmpEQ(thread_, b_.getInt32(0)), [&] {
     fence();
     llvm::Value *arrived =

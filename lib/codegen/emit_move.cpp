@@ -5,38 +5,11 @@
 #include "codegen/emitter.h"
 #include "ir/format.h"
 
-#include <algorithm>
-
 namespace fuse {
-
-namespace {
-
-/// The layout in which each statement of the body stands, and its moves.
-void collect_moves(const std::vector<Stmt> &body, LayoutId layout,
-                   std::vector<std::pair<const Stmt *, LayoutId>> &moves) {
-  for (const Stmt &stmt : body) {
-    if (stmt.kind == StmtKind::Move) moves.emplace_back(&stmt, layout);
-    collect_moves(stmt.body, stmt.kind == StmtKind::In ? stmt.layout : layout, moves);
-  }
-}
-
-}  // namespace
 
 llvm::Value *Emitter::move_region() {
   if (move_region_) return move_region_;
-  std::vector<std::pair<const Stmt *, LayoutId>> moves;
-  collect_moves(kernel_.body, kNone, moves);
-  std::int64_t bytes = 0;
-  for (const auto &[stmt, from] : moves) {
-    auto size = static_cast<std::int64_t>(size_of(kernel_.values[stmt->operands[0]].dtype));
-    for (LayoutId layout : {from, stmt->layout}) {
-      std::optional<Interval> range = interval(map_.place(stmt->index, layout), map_.ranges());
-      FUSE_CHECK(range && range->lo >= 0, "kernel {}: a move whose shared offsets have no bounds",
-                 kernel_.name);
-      bytes = std::max(bytes, (range->hi + 1) * size);
-    }
-  }
-  move_region_ = allocate_shared(bytes, "move");
+  move_region_ = allocate_shared(move_bytes(kernel_, map_), "move");
   return move_region_;
 }
 

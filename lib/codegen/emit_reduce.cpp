@@ -10,16 +10,6 @@ namespace fuse {
 
 namespace {
 
-std::vector<Part> parts_of(const Layout &layout, const std::vector<std::uint32_t> &axes,
-                           DigitKind kind) {
-  std::vector<Part> parts;
-  for (std::uint32_t a : axes)
-    for (const Digit &d : layout.axes[a].digits)
-      if (d.kind == kind && !d.extent.is_constant(1))
-        parts.push_back({*d.extent.constant(), *d.stride.constant()});
-  return parts;
-}
-
 /// Welford and online states need all elements of a thread at once.
 bool folds_by_groups(Monoid monoid) {
   return monoid != Monoid::Welford && monoid != Monoid::Online;

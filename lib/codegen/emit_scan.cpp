@@ -182,7 +182,7 @@ void Emitter::scan_chunks(Scan &scan) {
 
 /// The total of each warp and chunk, warps of a group side by side in the order of the scan.
 StateArray Emitter::store_totals(Scan &scan) {
-  std::int64_t entries = kernel_.threads / scan.along.lanes;
+  std::int64_t entries = scan_total_entries(kernel_, layout_, *scan.stmt);
   StateArray array = make_state_array(scan.monoid.dtypes(), scan.totals.size(), entries);
   llvm::Value *is_last =
       b_.CreateICmpEQ(scan.lane, b_.getInt32(std::uint32_t(scan.along.lanes - 1)));

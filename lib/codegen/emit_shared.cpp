@@ -1,8 +1,9 @@
 // Shared memory and barriers.
 //
 // Each use has a region of its own, except that all moves share one: every move begins with a
-// barrier. So within straight-line code no region is written while others still read it; emit_for
-// takes care of loops.
+// barrier; so does every last_block, in which the regions of states before it are used again. So
+// within straight-line code no region is written while others still read it; emit_for takes care of
+// loops. ir/shared_memory.h tells what that takes.
 #include "codegen/emitter.h"
 #include "ir/format.h"
 
@@ -25,6 +26,13 @@ llvm::Value *Emitter::allocate_shared(std::int64_t bytes, std::string_view purpo
                                           llvm::GlobalValue::NotThreadLocal, 3);
   region->setAlignment(llvm::Align(kAlignment));
   return region;
+}
+
+/// For states, of a region that nobody reads any more where there is one.
+llvm::Value *Emitter::state_region(std::int64_t bytes) {
+  std::size_t region = state_regions_.take(bytes);
+  if (region == states_.size()) states_.push_back(allocate_shared(bytes, "reduce"));
+  return states_[region];
 }
 
 void Emitter::emit_barrier() {

@@ -14,6 +14,7 @@
 #include "ir/instances.h"
 #include "ir/invalid_values.h"
 #include "ir/machine_map.h"
+#include "ir/shared_memory.h"
 
 #include <fuse/target.h>
 
@@ -34,7 +35,6 @@ struct Offset {
 };
 
 /// Shared memory that a kernel may declare without asking the driver for more.
-inline constexpr std::int64_t kStaticShared = 48 << 10;
 
 /// Emits `then` where the condition holds; a null condition always does.
 void emit_if(Builder &b, llvm::Value *condition, const std::function<void()> &then);
@@ -325,7 +325,6 @@ class Emitter {
   void combine_lanes(Reduction &reduction, std::int64_t lanes);
   void read_warps(Reduction &reduction, StateArray &array, llvm::Value *start);
   void read_warps_by_lanes(Reduction &reduction, StateArray &array, llvm::Value *start);
-  static bool is_per_lane(const Reduction &reduction);
   void combine_warps(const std::vector<std::shared_ptr<Reduction>> &reductions);
   llvm::Value *cluster_entry(const Reduction &reduction, llvm::Value *rank);
   std::int64_t cluster_unit(const Reduction &reduction) const;
@@ -359,6 +358,7 @@ class Emitter {
 
   // emit_shared.cpp: shared memory and barriers.
   llvm::Value *allocate_shared(std::int64_t bytes, std::string_view purpose);
+  llvm::Value *state_region(std::int64_t bytes);
   void emit_barrier();
   void emit_cluster_barrier();
   void emit_cluster_arrive();
@@ -387,6 +387,8 @@ class Emitter {
 
   Pipe pipe_;  // of the loop being emitted, if it has one
   std::int64_t shared_bytes_ = 0;
+  StateRegions state_regions_;
+  std::vector<llvm::Value *> states_;  // by region
   llvm::Value *move_region_ = nullptr;
   bool awaits_cluster_ = false;  // blocks of the cluster may not have started yet
 };

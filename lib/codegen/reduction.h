@@ -2,15 +2,11 @@
 #pragma once
 
 #include "codegen/emitter.h"
+#include "ir/thread_parts.h"
 
 #include <vector>
 
 namespace fuse {
-
-/// extent units at stride, of threads or of blocks in the cluster.
-struct Part {
-  std::int64_t extent, stride;
-};
 
 /// One reduce statement: where its group lies on the machine, and its states so far.
 struct Emitter::Reduction {

@@ -2,26 +2,9 @@
 // may be read together.
 #include "codegen/state_array.h"
 
+#include "ir/shared_memory.h"
+
 namespace fuse {
-
-namespace {
-
-std::vector<std::int64_t> starts_of(const std::vector<DType> &dtypes, std::size_t slots,
-                                    std::int64_t entries) {
-  std::vector<std::int64_t> starts = {0};
-  for (DType t : dtypes) {
-    auto bytes = static_cast<std::int64_t>(slots * size_of(t)) * entries;
-    starts.push_back(starts.back() + (bytes + 15) / 16 * 16);
-  }
-  return starts;
-}
-
-}  // namespace
-
-std::int64_t StateArray::bytes(const std::vector<DType> &dtypes, std::size_t slots,
-                               std::int64_t entries) {
-  return starts_of(dtypes, slots, entries).back();
-}
 
 StateArray::StateArray(Builder &builder, llvm::Value *region, std::vector<DType> dtypes,
                        std::size_t slots, std::int64_t entries)
@@ -29,7 +12,7 @@ StateArray::StateArray(Builder &builder, llvm::Value *region, std::vector<DType>
       region_(region),
       dtypes_(std::move(dtypes)),
       entries_(entries),
-      starts_(starts_of(dtypes_, slots, entries)) {}
+      starts_(state_starts(dtypes_, slots, entries)) {}
 
 void StateArray::store(llvm::Value *region, const std::vector<State> &states, llvm::Value *entry) {
   for (std::size_t s = 0; s < states.size(); ++s)

@@ -12,8 +12,6 @@ namespace fuse {
 /// neither stored nor loaded.
 class StateArray {
  public:
-  static std::int64_t bytes(const std::vector<DType> &dtypes, std::size_t slots,
-                            std::int64_t entries);
   StateArray(Builder &builder, llvm::Value *region, std::vector<DType> dtypes, std::size_t slots,
              std::int64_t entries);
 

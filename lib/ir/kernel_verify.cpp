@@ -47,6 +47,7 @@
 //      no others; it fits the parameters of a launch
 //  32  buffers that instances share are inputs and scalars whose shapes no size of the table is in
 //  33  random words are u32, of a u64 seed without dims; 1, 2 or 4 share a call, as 18 has it
+//  34  what threads tell one another fits in 48 KiB of shared memory
 #include "ir/kernel_verify.h"
 #include "ir/op.h"
 

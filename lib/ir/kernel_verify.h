@@ -47,7 +47,7 @@ void verify_access(const Kernel &kernel, const MachineMap &map, LayoutId in, con
 void verify_random(const Kernel &kernel, const MachineMap &map, LayoutId in, const Stmt &stmt,
                    const std::string &place);
 
-/// Invariant 30.
+/// Invariants 30 and 34.
 void verify_size(const Kernel &kernel);
 
 /// Where a load, store or one side of a move touches memory.

@@ -17,6 +17,7 @@ namespace fuse {
 
 using AtomId = std::uint32_t;
 using AtomList = std::vector<AtomId>;
+inline constexpr AtomId kNoAtom = UINT32_MAX;
 
 class DimAtoms {
  public:

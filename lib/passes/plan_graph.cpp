@@ -80,8 +80,10 @@ void PlanGraphBuilder::add_value(NodeId id, ValueKind kind, std::vector<AtomList
   AtomList domain = flat(axes);
   domain.insert(domain.end(), folded.begin(), folded.end());
   atoms_.occur_together(domain);
-  pending_.push_back({std::move(domain), std::move(folded), axes, {}, {}});
-  maps_[id] = {p_.value_of[id], std::move(axes), {}};
+  pending_.push_back({std::move(domain), std::move(folded), axes, {}, {}, {}});
+  AtomList all = flat(axes);
+  AtomList inner = all.empty() ? AtomList{} : AtomList{all.back()};
+  maps_[id] = {p_.value_of[id], std::move(axes), {}, std::move(inner)};
 }
 
 /// Random bits are cheaper to make again than to read.
@@ -110,11 +112,28 @@ void PlanGraphBuilder::add_edge(PlanId user, NodeId operand, const AtomList &cha
   edge.elements = count(g_.shape(operand));
   double element = static_cast<double>(size_of(g_.dtype(operand)));
   edge.bytes = std::min(p_.values[map.from].bytes, edge.elements * element * map.stride);
+  pending_[user].along.push_back(along_user(pending_[user], map, changed));
   AtomList all = map.changed;
   all.insert(all.end(), changed.begin(), changed.end());
   pending_[user].changed.push_back(std::move(all));
   p_.edge_pool.push_back(edge);
   ++p_.values[user].num_edges;
+}
+
+AtomId PlanGraphBuilder::innermost(const AtomList &atoms) const {
+  AtomList now = atoms_.leaves(atoms);
+  return now.empty() ? kNoAtom : now.back();
+}
+
+/// What neighbours of an operand lie along, where the user has other atoms for some of its axes.
+AtomList PlanGraphBuilder::along_user(const Pending &user, const ValueMap &map,
+                                      const AtomList &changed) const {
+  AtomId inner = innermost(map.along);
+  AtomList now = atoms_.leaves(changed);
+  if (std::find(now.begin(), now.end(), inner) == now.end()) return map.along;
+  for (std::size_t i = 0; i < std::min(map.axes.size(), user.axes.size()); ++i)
+    if (innermost(map.axes[i]) == inner) return user.axes[i];
+  return {};
 }
 
 /// What no kernel computes is copied to outputs by one: an input, and an extern result that more
@@ -153,15 +172,21 @@ DomainId PlanGraphBuilder::intern(const AtomList &atoms) {
 
 void PlanGraphBuilder::intern_domains() {
   intern({});
-  for (AtomId a = 0; a < atoms_.size(); ++a) p_.extents.push_back(atoms_.extent(a));
+  for (AtomId a = 0; a < atoms_.size(); ++a) {
+    p_.extents.push_back(atoms_.extent(a));
+    p_.lengths.push_back(static_cast<double>(atoms_.extent(a).evaluate(sizes_)));
+  }
   for (PlanId v = 0; v < p_.values.size(); ++v) {
     PlanValue &value = p_.values[v];
     value.domain = intern(pending_[v].domain);
     value.folded = intern(pending_[v].folded);
     p_.axes.push_back(settled(pending_[v].axes));
     p_.operand.push_back(settled(pending_[v].operand));
-    for (std::size_t k = 0; k < value.num_edges; ++k)
-      p_.edge_pool[value.first_edge + k].changed = intern(pending_[v].changed[k]);
+    for (std::size_t k = 0; k < value.num_edges; ++k) {
+      PlanEdge &edge = p_.edge_pool[value.first_edge + k];
+      edge.changed = intern(pending_[v].changed[k]);
+      p_.along_pool.push_back(innermost(pending_[v].along[k]));
+    }
   }
 }
 

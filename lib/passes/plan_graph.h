@@ -64,7 +64,9 @@ struct PlanGraph {
   std::vector<std::vector<AtomList>> axes;     // by value: atoms of each axis of the result
   std::vector<std::vector<AtomList>> operand;  // Reduction: those of its operand
   std::vector<Dim> extents;                    // by atom
+  std::vector<double> lengths;                 // likewise, for the sizes at hand
   std::vector<PlanEdge> edge_pool;
+  std::vector<AtomId> along_pool;  // by edge: see along()
   std::vector<PlanId> user_pool;
   std::vector<AtomSet> domains;
   std::vector<PlanId> value_of;            // by node; kNoPlan for views, constants and dead nodes
@@ -73,6 +75,10 @@ struct PlanGraph {
 
   std::span<const PlanEdge> edges(PlanId v) const {
     return {edge_pool.data() + values[v].first_edge, values[v].num_edges};
+  }
+  /// The atom of the user that neighbours in the edge's operand lie along; kNoAtom: not known.
+  AtomId along(const PlanEdge &e) const {
+    return along_pool[static_cast<std::size_t>(&e - edge_pool.data())];
   }
   /// Distinct users, ascending.
   std::span<const PlanId> users(PlanId v) const {

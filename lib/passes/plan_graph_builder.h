@@ -15,6 +15,7 @@ struct ValueMap {
   PlanId from = kNoPlan;  // kNoPlan: constants, iota and random bits
   std::vector<AtomList> axes;
   AtomList changed;       // atoms of `from` that are indexed otherwise than by `axes`
+  AtomList along;         // the axis, or a part of it, that neighbours in `from` lie along
   double stride = 1;      // elements skipped along the innermost axis
   NodeId seed = kNoNode;  // of random bits
 };
@@ -46,6 +47,7 @@ class PlanGraphBuilder {
     AtomList domain, folded;
     std::vector<AtomList> axes, operand;
     std::vector<AtomList> changed;  // by edge
+    std::vector<AtomList> along;    // likewise
   };
 
   void add_node(NodeId id);
@@ -57,6 +59,7 @@ class PlanGraphBuilder {
   ValueMap map_view(NodeId id);
   ValueMap map_reshape(NodeId id);
   void map_slice(NodeId id, ValueMap &map);
+  void change_axis(ValueMap &map, std::size_t axis, const Dim &extent);
 
   std::vector<AtomList> join_operands(NodeId id);
   void add_pointwise(NodeId id);
@@ -69,6 +72,8 @@ class PlanGraphBuilder {
   AtomList fresh_axis(const Dim &extent) {
     return extent == Dim(1) ? AtomList{} : AtomList{atoms_.fresh(extent)};
   }
+  AtomList along_user(const Pending &user, const ValueMap &map, const AtomList &changed) const;
+  AtomId innermost(const AtomList &atoms) const;
   AtomList flat(const std::vector<AtomList> &axes) const;
   double count(const Shape &shape) const;
   void intern_domains();

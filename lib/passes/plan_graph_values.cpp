@@ -27,9 +27,8 @@ ValueMap PlanGraphBuilder::map_view(NodeId id) {
     }
     case Op::Flip:
       for (int i : g_.attr<AxesAttr>(id).axes) {
-        AtomList &axis = map.axes[static_cast<std::size_t>(i)];
-        map.changed.insert(map.changed.end(), axis.begin(), axis.end());
-        axis = fresh_axis(shape[static_cast<std::size_t>(i)]);
+        auto axis = static_cast<std::size_t>(i);
+        change_axis(map, axis, shape[axis]);
       }
       return map;
     case Op::Slice: map_slice(id, map); return map;
@@ -37,13 +36,20 @@ ValueMap PlanGraphBuilder::map_view(NodeId id) {
   }
 }
 
+/// The axis gets atoms of its own.
+void PlanGraphBuilder::change_axis(ValueMap &map, std::size_t i, const Dim &extent) {
+  AtomList axis = fresh_axis(extent);
+  if (innermost(map.axes[i]) == innermost(map.along)) map.along = axis;
+  map.changed.insert(map.changed.end(), map.axes[i].begin(), map.axes[i].end());
+  map.axes[i] = std::move(axis);
+}
+
 void PlanGraphBuilder::map_slice(NodeId id, ValueMap &map) {
   const Shape &from = g_.shape(g_.operand(id, 0)), &to = g_.shape(id);
   const SliceAttr &slice = g_.attr<SliceAttr>(id);
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (from[i] == to[i] && slice.step[i] == 1) continue;
-    map.changed.insert(map.changed.end(), map.axes[i].begin(), map.axes[i].end());
-    map.axes[i] = fresh_axis(to[i]);
+    change_axis(map, i, to[i]);
   }
   if (!to.empty()) map.stride *= static_cast<double>(slice.step.back());
 }
@@ -60,7 +66,9 @@ ValueMap PlanGraphBuilder::map_reshape(NodeId id) {
     return map;
   }
   map.changed.insert(map.changed.end(), all.begin(), all.end());
+  bool stays_inner = innermost(all) == innermost(map.along);
   map.axes = fresh_axes(to);
+  map.along = stays_inner ? flat(map.axes) : AtomList{};
   return map;
 }
 
@@ -190,6 +198,7 @@ void PlanGraphBuilder::add_gather(NodeId id) {
     constexpr double kSectorBytes = 32;
     PlanEdge &edge = p_.edge_pool.back();
     bool inner = axis + 1 == g_.shape(x).size();
+    if (inner) pending_.back().along.back() = {};
     double element = inner ? kSectorBytes : static_cast<double>(size_of(g_.dtype(x)));
     edge.elements = count(shape);
     edge.bytes = std::min(p_.values[edge.from].bytes, edge.elements * element);

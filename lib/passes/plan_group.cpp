@@ -11,9 +11,6 @@ namespace fuse {
 
 namespace {
 
-// Intermediate tensors up to this share of the L2 cache are taken to stay there between kernels.
-constexpr double kL2Share = 0.25;
-
 // A value that does not vary along the innermost digit of a thread is computed once for all of its
 // positions; a thread holds this many.
 constexpr double kInvariantShare = 1.0 / 8;
@@ -51,6 +48,7 @@ GroupEvaluator::GroupEvaluator(const PlanGraph &graph, const Target &target, boo
 
 Evaluation GroupEvaluator::evaluate(std::span<const PlanId> values, const Writes &writes) {
   ++epoch_;
+  accesses_.clear();
   for (PlanId v : values) {
     stamp_[v] = epoch_;
     scratch_[v] = {};
@@ -68,6 +66,7 @@ Evaluation GroupEvaluator::evaluate(std::span<const PlanId> values, const Writes
   if (!result.legal()) return result;
   count_reads(values, f);
   count_ops(values, f);
+  count_across(f);
   count_statements(values, f);
 
   double parameters = kPointerBytes * static_cast<double>(f.reads + f.writes + p_.num_symbols);
@@ -104,8 +103,8 @@ void GroupEvaluator::find_writes(std::span<const PlanId> values, const Writes &w
     scratch_[v].written = written;
     if (!written) continue;
     ++f.writes;
-    bool small =
-        !value.must_store && value.bytes <= kL2Share * static_cast<double>(target_.l2_capacity);
+    add_write(v);
+    bool small = !value.must_store && stays_in_l2(v);
     (small ? f.l2 : f.hbm) += value.bytes;
   }
 }
@@ -128,7 +127,6 @@ Reject GroupEvaluator::find_space(std::span<const PlanId> values, Features &f) {
 }
 
 void GroupEvaluator::count_reads(std::span<const PlanId> values, Features &f) {
-  double small = kL2Share * static_cast<double>(target_.l2_capacity);
   for (PlanId v : values) {
     for (const PlanEdge &e : p_.edges(v)) {
       if (is_member(e.from)) continue;
@@ -142,8 +140,9 @@ void GroupEvaluator::count_reads(std::span<const PlanId> values, Features &f) {
       view_stamp_[e.view] = epoch_;
       double bytes = std::min(e.bytes, from.bytes - read_bytes_[e.from]);
       read_bytes_[e.from] += bytes;
+      add_read(v, e, bytes);
       bool cached =
-          from.kind != ValueKind::Input && from.kind != ValueKind::Extern && from.bytes <= small;
+          from.kind != ValueKind::Input && from.kind != ValueKind::Extern && stays_in_l2(e.from);
       (cached ? f.l2 : f.hbm) += bytes;
       if (f.folds.reexpands && p_.intersects(p_.values[v].domain, f.folded()) &&
           e.bytes >= p_.domains[f.space].size)

@@ -100,6 +100,14 @@ class GroupEvaluator {
     AtomList changed;     // by the index maps
   };
   struct Features;
+  /// What a group reads or writes in memory.
+  struct Access {
+    PlanId value;
+    DomainId domain;  // that it spans; 0: that of the value
+    AtomId along;     // that neighbours lie along
+    double elements, bytes;
+    bool store;
+  };
 
   bool is_member(PlanId v) const { return stamp_[v] == epoch_; }
   bool joins_values_apart() const;
@@ -121,6 +129,13 @@ class GroupEvaluator {
   Reject count_columns(std::span<const PlanId> values, Features &f) const;
   void count_reads(std::span<const PlanId> values, Features &f);
   void count_ops(std::span<const PlanId> values, Features &f);
+  void add_write(PlanId v);
+  void add_read(PlanId user, const PlanEdge &edge, double bytes);
+  bool runs_along(const Access &access, AtomId atom) const;
+  bool stays_in_l2(PlanId v) const;
+  AtomId lanes_of(const Features &f) const;
+  void count_across(Features &f) const;
+  bool folds_in_thread(const Features &f) const;
   double row_slots(const Features &f) const;
   Work lay_out(const Features &f) const;
   void lay_out_rows(const Features &f, Work &work) const;
@@ -143,7 +158,8 @@ class GroupEvaluator {
     DomainId domain;  // of the user
     unsigned phases;
   };
-  std::vector<Load> loads_;  // of the group, with repetitions
+  std::vector<Load> loads_;       // of the group, with repetitions
+  std::vector<Access> accesses_;  // of the group
   std::uint32_t epoch_ = 0;
 };
 

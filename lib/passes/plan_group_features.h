@@ -5,6 +5,9 @@
 
 namespace fuse {
 
+/// Intermediate tensors up to this share of the L2 cache are taken to stay there between kernels.
+inline constexpr double kL2Share = 0.25;
+
 /// The reductions of a group that fold the same atoms.
 struct FoldSet {
   DomainId folded = 0;
@@ -33,6 +36,7 @@ struct GroupEvaluator::Features {
   double hbm = 0, l2 = 0;
   double row_reads = 0;  // bytes read over the folded dims
   std::size_t reads = 0, writes = 0;
+  double loads_across = 0, stores_across = 0;  // elements, each in a sector of its own
 
   bool has_reduction() const { return !sets.empty(); }
   bool has_columns() const { return !folds.columns.empty(); }

@@ -11,6 +11,10 @@ namespace fuse {
 /// Elements of its row that a thread holds, at most.
 inline constexpr int kMaxElementsPerThread = 64;
 
+/// Folded dims outside the innermost one that a thread passes over alone, at most: threads that
+/// share them would have an element or none.
+inline constexpr int kMaxThreadFold = 8;
+
 /// A scanned axis of this length is cut where blocks that pass over it alone would leave all but
 /// one in so many SMs without work: its elements are then read twice.
 inline constexpr std::int64_t kSplitScan = 65536;

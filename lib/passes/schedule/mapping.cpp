@@ -87,9 +87,24 @@ class Chooser : MappingBuilder {
 
   // --- Folded dims outside a kept innermost one
 
+  /// Short ones, of which a thread holds all.
+  void map_thread_folds() {
+    std::int64_t n = *extent(folded_).constant();
+    std::int64_t most = std::min<std::int64_t>(kMaxElementsPerThread, max_slots());
+    while (vec_ > 1 && n * vec_ > most) vec_ /= 2;
+    m_.form = Form::Resident;
+    Index total = extent(kept_);
+    m_.threads = block_threads(expected(total));
+    m_.layout.axes = {axis(with_inner_last(kept_),
+                           {digit(DigitKind::Grid, ceildiv(total, m_.threads * vec_)),
+                            digit(DigitKind::Thread, m_.threads), digit(DigitKind::Vec, vec_)}),
+                      axis(folded_, {digit(DigitKind::Reg, n)})};
+  }
+
   void map_columns() {
     vec_ = std::min(vec_, dividing_vector());
     if (!starts_are_aligned() || numbers_rows(inner_)) vec_ = 1;
+    if (folds_in_thread()) return map_thread_folds();
     Index columns = p_.domain.dims[inner_].extent;
     bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
     std::int64_t n = keeps ? row_length(extent(folded_)) : expected_at_least_1(extent(folded_));
@@ -171,7 +186,7 @@ class Chooser : MappingBuilder {
 Mapping choose_mapping(const MappingProblem &problem) {
   if (problem.domain.has_columns()) return map_rows_and_columns(problem);
   if (problem.reductions.scans > 0) return map_scans(problem);
-  if (problem.reductions.levels == 0)
+  if (may_have_tiles(problem))
     if (std::optional<Mapping> tiles = map_tiles(problem)) return *std::move(tiles);
   Chooser chooser(problem);
   return chooser.folds_innermost() ? map_rows(problem) : chooser.choose();

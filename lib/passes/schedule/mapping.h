@@ -33,13 +33,14 @@ enum class Form {
   Streaming,  // folded dims in loops, one for each level of reductions and one for the stores
   Split,      // folded dims over blocks too; the last block combines the parts
   SplitScan,  // scanned dims over blocks: one kernel scans their totals, another goes on from there
-  Tiled,      // no reduction, tensors contiguous along two dims: tiles go through shared memory
+  Tiled,      // no threads meet, tensors contiguous along two dims: tiles go through shared memory
 };
 
 /// Tiled: blocks hold squares of `side` positions of two dims.
 struct Square {
   DimId inner = kNone, across = kNone;
   std::int64_t side = 0;
+  std::vector<DimId> folded;  // by each thread
 };
 
 struct Mapping {

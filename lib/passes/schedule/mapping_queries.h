@@ -88,6 +88,13 @@ class MappingQueries {
     return static_cast<int>(std::min<std::int64_t>(scaled(widest, p_.tuning.vector), max_slots()));
   }
 
+  /// Whether the folded dims are so short that a thread folds them alone.
+  bool folds_in_thread() const {
+    std::optional<std::int64_t> n = extent(p_.domain.with_role(DimRole::Row)).constant();
+    return p_.reductions.levels > 0 && p_.reductions.scans == 0 && !p_.domain.has_columns() && n &&
+           *n > 0 && *n <= std::min<std::int64_t>(kMaxThreadFold, max_slots());
+  }
+
   bool is_contiguous(const Access &a) const { return advances_by_one(a.stmt->index, inner_); }
 
   /// Bytes of the access that vectors move which start where those of the frame do.

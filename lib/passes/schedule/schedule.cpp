@@ -1,6 +1,7 @@
 // A plan becomes a program: kernels, memory and order.
 #include "ir/format.h"
 #include "ir/op.h"
+#include "ir/shared_memory.h"
 #include "passes/passes.h"
 #include "passes/plan_graph.h"
 #include "passes/schedule/choose_fills.h"
@@ -15,6 +16,9 @@
 namespace fuse {
 
 namespace {
+
+/// Of any rule's threads, in powers of two, one warp is left.
+constexpr int kFewestThreads = -5;
 
 class Scheduler {
  public:
@@ -165,12 +169,31 @@ class Scheduler {
   }
 
   BuiltKernel build(const PlannedKernel &planned, int common_threads = 0) {
-    BuiltKernel built = build_kernel(g_, planned, memory_of(planned), target_, options_,
-                                     approximable_, common_threads);
-    choose_pipes(built.kernel, target_, tuning_of(options_.tunings, planned.name).stages);
+    BuiltKernel built = build_within_memory(planned, common_threads);
     choose_fills(built.kernel);
     for (BuiltKernel &next : built.next) choose_fills(next.kernel);
     return built;
+  }
+
+  /// Mappings know about what threads tell one another; the kernel tells it. With too much, half as
+  /// many threads do.
+  BuiltKernel build_within_memory(const PlannedKernel &planned, int common_threads) {
+    KernelMemory memory = memory_of(planned);
+    LowerOptions options = options_;
+    Tuning &tuning = options.tunings[planned.name];
+    for (;; --tuning.threads) {
+      BuiltKernel built =
+          build_kernel(g_, planned, memory, target_, options, approximable_, common_threads);
+      choose_pipes(built.kernel, target_, tuning.stages);
+      bool fits = fits_memory(built.kernel) &&
+                  std::all_of(built.next.begin(), built.next.end(),
+                              [](const BuiltKernel &next) { return fits_memory(next.kernel); });
+      if (fits || tuning.threads <= kFewestThreads) return built;
+    }
+  }
+
+  static bool fits_memory(const Kernel &kernel) {
+    return static_shared_bytes(kernel) <= kStaticShared;
   }
 
   void add_kernel(const PlannedKernel &planned) {

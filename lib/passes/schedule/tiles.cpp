@@ -24,27 +24,32 @@ bool runs_across(const Index &index, DimId inner, DimId across) {
   return advances_by_one(index, across) && index.uses_dim(inner) && !advances_by_one(index, inner);
 }
 
-/// Likewise of an access. Guards and gathered positions are computed in the layout of the body.
-bool runs_across(const Kernel &kernel, const Stmt &s, DimId inner, DimId across) {
+/// Likewise of an access. Guards and gathered positions are computed in the layout of the body, and
+/// what is folded stands there.
+bool runs_across(const Kernel &kernel, const Stmt &s, const Square &square) {
+  const auto &[inner, across, side, folded] = square;
   if (s.kind != StmtKind::Load && s.kind != StmtKind::Store) return false;
   if (s.guard != kNone || s.index.uses(Atom::Kind::Value)) return false;
   if (!runs_across(s.index, inner, across)) return false;
   const std::vector<DimId> &dims =
       kernel.values[s.kind == StmtKind::Load ? s.results[0] : s.operands[0]].dims;
-  return std::binary_search(dims.begin(), dims.end(), inner) &&
-         std::binary_search(dims.begin(), dims.end(), across);
+  auto has = [&](DimId d) { return std::binary_search(dims.begin(), dims.end(), d); };
+  return has(inner) && has(across) && std::none_of(folded.begin(), folded.end(), has);
 }
 
 class Tiler : MappingQueries {
  public:
   explicit Tiler(const MappingProblem &problem) : MappingQueries(problem) {}
 
+  using MappingQueries::folds_in_thread;
+
   std::optional<Mapping> map() {
     m_.square.inner = contiguous_dim(p_.draft, p_.accesses, p_.options.sizes);
+    m_.square.folded = folded();
     m_.square.across = choose_across();
     turn_to_words();
     const DimId inner = m_.square.inner;
-    if (m_.square.across == kNone || !is_long(inner) || !is_long(m_.square.across))
+    if (m_.square.across == kNone || !is_tiled(inner) || !is_tiled(m_.square.across))
       return std::nullopt;
     m_.form = Form::Tiled;
     m_.threads = 0;
@@ -57,7 +62,11 @@ class Tiler : MappingQueries {
  private:
   Mapping m_;
 
-  bool is_long(DimId d) const { return expected(p_.domain.dims[d].extent) >= kLeastExtent; }
+  bool is_tiled(DimId d) const {
+    return !p_.domain.is_folded(d) && expected(p_.domain.dims[d].extent) >= kLeastExtent;
+  }
+
+  std::vector<DimId> folded() const { return p_.domain.with_role(DimRole::Row); }
 
   /// The dim that most accesses run along besides the inner one; kNone if none does.
   DimId choose_across() const {
@@ -65,7 +74,8 @@ class Tiler : MappingQueries {
     std::ptrdiff_t most = 0;
     for (DimId d = 0; d < p_.domain.dims.size(); ++d) {
       auto count = std::count_if(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
-        return d != m_.square.inner && runs_across(p_.draft, *a.stmt, m_.square.inner, d);
+        return d != m_.square.inner &&
+               runs_across(p_.draft, *a.stmt, {m_.square.inner, d, 0, m_.square.folded});
       });
       if (count > most) best = d, most = count;
     }
@@ -86,7 +96,7 @@ class Tiler : MappingQueries {
 
   bool is_along_tile(const Access &a) const {
     return advances_by_one(a.stmt->index, m_.square.inner) ||
-           runs_across(p_.draft, *a.stmt, m_.square.inner, m_.square.across);
+           runs_across(p_.draft, *a.stmt, m_.square);
   }
 
   /// Bytes of the widest element that these accesses move.
@@ -103,7 +113,12 @@ class Tiler : MappingQueries {
     std::int64_t wide = widest([this](const Access &a) { return is_along_tile(a); });
     std::int64_t &side = m_.square.side;
     side = std::max(kLeastSide, kLineBytes / wide);
-    while (side > kLeastSide && side * side / kThreads > max_slots()) side /= 2;
+    std::int64_t most = max_slots(), n = 1;
+    if (!m_.square.folded.empty()) {
+      n = *extent(m_.square.folded).constant();
+      most = std::min<std::int64_t>(most, kMaxElementsPerThread);
+    }
+    while (side > kLeastSide && side * side / kThreads * n > most) side /= 2;
   }
 
   /// Elements of an access along the dim: 16 bytes of the widest tensor that is contiguous there,
@@ -136,6 +151,9 @@ class Tiler : MappingQueries {
     if (in_order) std::swap(down, along);
     layout.axes.push_back(std::move(along));
     layout.axes.push_back(std::move(down));
+    if (!m_.square.folded.empty())
+      layout.axes.push_back(
+          axis(m_.square.folded, {digit(DigitKind::Reg, extent(m_.square.folded))}));
     return layout;
   }
 
@@ -164,7 +182,7 @@ class Stager {
 
   std::vector<Stmt> stage(std::vector<Stmt> body) {
     for (Stmt &s : body) {
-      if (!runs_across(kernel_, s, m_.square.inner, m_.square.across))
+      if (!runs_across(kernel_, s, m_.square))
         (is_early(s) ? loads_ : rest_).push_back(std::move(s));
       else if (s.kind == StmtKind::Load)
         stage_load(std::move(s));
@@ -244,6 +262,10 @@ class Stager {
 };
 
 }  // namespace
+
+bool may_have_tiles(const MappingProblem &problem) {
+  return problem.reductions.levels == 0 || Tiler(problem).folds_in_thread();
+}
 
 std::optional<Mapping> map_tiles(const MappingProblem &problem) { return Tiler(problem).map(); }
 

@@ -1,4 +1,5 @@
-// Flat kernels whose tensors are contiguous along two dims: a transpose in the middle.
+// Kernels whose tensors are contiguous along two dims: a transpose in the middle. What they fold,
+// if anything, a thread folds alone.
 //
 // Blocks hold square tiles. Accesses along the second dim stand in a layout of their own, in which
 // neighbouring threads are neighbours along it; their elements go through shared memory.
@@ -9,6 +10,9 @@
 #include <optional>
 
 namespace fuse {
+
+/// Whether no reduction needs several threads.
+bool may_have_tiles(const MappingProblem &problem);
 
 /// The mapping of such a kernel; nullopt where one layout serves all accesses.
 std::optional<Mapping> map_tiles(const MappingProblem &problem);

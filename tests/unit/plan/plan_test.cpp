@@ -266,6 +266,40 @@ TEST(Plan, EmptyAndScalarShapes) {
   EXPECT_EQ(make_plan(g).kernels.size(), 3u);
 }
 
+/// Sums of columns of what is stored transposed too.
+Graph transposed_sum(std::int64_t rows) {
+  Graph g;
+  auto x = g.input("x", bf16, {rows, 196, 1024});
+  g.output("t", transpose(x * 2.0, {0, 2, 1}));
+  g.output("s", sum(cast(x * 2.0, f32), {0, 1}));
+  return g;
+}
+
+TEST(Plan, StoresAcrossTheLanesOfAReductionPartIt) {
+  Plan parted = make_plan(transposed_sum(64));
+  ASSERT_EQ(parted.kernels.size(), 2u);
+  EXPECT_LT(parted.kernels[0].seconds + parted.kernels[1].seconds, 30e-6);
+  // The sectors of a small tensor meet in the L2 cache.
+  EXPECT_EQ(make_plan(transposed_sum(8)).kernels.size(), 1u);
+}
+
+TEST(Plan, LoadsAcrossTheLanesOfRowsPartThem) {
+  Graph g;
+  auto x = transpose(g.input("x", bf16, {64, 1024, 196}), {0, 2, 1});
+  auto f = cast(x * 2.0, f32);
+  g.output("y", cast(f * like(rsqrt(mean(f * f, {2}, 1024) + 1e-5), f), bf16));
+  EXPECT_EQ(make_plan(g).kernels.size(), 2u);
+}
+
+TEST(Plan, WhatAThreadFoldsGoesThroughTiles) {
+  Graph g;
+  auto x = g.input("x", bf16, {16, 4, 1024, 1024});
+  g.output("t", transpose(cast(sum(cast(x, f32), {1}), bf16), {0, 2, 1}));
+  Plan p = make_plan(g);
+  ASSERT_EQ(p.kernels.size(), 1u);
+  EXPECT_LT(p.kernels[0].seconds, 1.25 * 5 * 16 * 1024 * 1024 * 2 / 4.27e12);
+}
+
 #ifdef FUSE_SANITIZED
 constexpr double kSlowdown = 30;
 #else

@@ -1,0 +1,97 @@
+// Accesses that run across the lanes of a group: neighbouring threads are neighbours along one
+// axis, and what is contiguous along another is loaded and stored an element and a sector at a
+// time.
+//
+// Of a tensor that stays in the L2 cache the sectors meet there, and to part a kernel for it takes
+// as long. Where threads meet for no reduction such tensors pass through tiles in shared memory
+// (schedule/tiles.h), which costs nothing that the model would see.
+#include "ir/index.h"
+#include "passes/plan_group_features.h"
+#include "passes/row_limits.h"
+
+#include <algorithm>
+
+namespace fuse {
+
+namespace {
+
+constexpr double kLeastExtent = 8;  // shorter axes leave whole sectors to each thread
+
+bool holds(const std::vector<AtomList> &axes, AtomId atom) {
+  return std::any_of(axes.begin(), axes.end(), [&](const AtomList &axis) {
+    return std::find(axis.begin(), axis.end(), atom) != axis.end();
+  });
+}
+
+AtomId innermost(const std::vector<AtomList> &axes) {
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis)
+    if (!axis->empty()) return axis->back();
+  return kNoAtom;
+}
+
+}  // namespace
+
+void GroupEvaluator::add_write(PlanId v) {
+  const PlanValue &value = p_.values[v];
+  double elements = value.kind == ValueKind::Reduction ? results_of(value) : value.elements;
+  accesses_.push_back({v, 0, innermost(p_.axes[v]), elements, value.bytes, true});
+}
+
+/// What spans its user runs along all that it does, whatever index maps make of its own axes.
+void GroupEvaluator::add_read(PlanId user, const PlanEdge &e, double bytes) {
+  DomainId all = p_.values[user].domain;
+  bool spans_user = e.elements >= p_.domains[all].size;
+  accesses_.push_back({e.from, spans_user ? all : 0, p_.along(e), e.elements, bytes, false});
+}
+
+bool GroupEvaluator::runs_along(const Access &a, AtomId atom) const {
+  const AtomList &user = p_.domains[a.domain].atoms;
+  return std::binary_search(user.begin(), user.end(), atom) || holds(p_.axes[a.value], atom);
+}
+
+bool GroupEvaluator::stays_in_l2(PlanId v) const {
+  return p_.values[v].bytes <= kL2Share * static_cast<double>(target_.l2_capacity);
+}
+
+/// The atom that most bytes lie along; of rows beside columns, one of theirs.
+AtomId GroupEvaluator::lanes_of(const Features &f) const {
+  AtomId best = kNoAtom;
+  double most = 0;
+  for (const Access &a : accesses_) {
+    const AtomList &rows = f.folds.rows;
+    if (a.along == kNoAtom) continue;
+    if (f.has_columns() && !std::binary_search(rows.begin(), rows.end(), a.along)) continue;
+    double bytes = 0;
+    for (const Access &b : accesses_)
+      if (b.along == a.along) bytes += b.bytes;
+    if (bytes > most) best = a.along, most = bytes;
+  }
+  return best;
+}
+
+/// Whether the scheduler lets each thread fold alone.
+bool GroupEvaluator::folds_in_thread(const Features &f) const {
+  if (f.sets.size() != 1 || f.scans > 0 || f.row > kMaxThreadFold) return false;
+  const AtomList &folded = f.folds.rows;
+  auto is_known = [&](AtomId a) { return Index(p_.extents[a]).constant().has_value(); };
+  AtomId lanes = lanes_of(f);
+  bool outside = lanes == kNoAtom ? !f.sets[0].inner
+                                  : !std::binary_search(folded.begin(), folded.end(), lanes);
+  return outside && std::all_of(folded.begin(), folded.end(), is_known);
+}
+
+void GroupEvaluator::count_across(Features &f) const {
+  AtomId lanes = f.has_reduction() && f.scans == 0 ? lanes_of(f) : kNoAtom;
+  if (lanes == kNoAtom || p_.lengths[lanes] < kLeastExtent) return;
+  bool may_tile = folds_in_thread(f);
+  for (const Access &a : accesses_) {
+    if (a.along == lanes || a.along == kNoAtom || stays_in_l2(a.value)) continue;
+    if (p_.lengths[a.along] < kLeastExtent || !runs_along(a, lanes)) continue;
+    bool is_folded = std::any_of(f.folds.rows.begin(), f.folds.rows.end(),
+                                 [&](AtomId atom) { return runs_along(a, atom); });
+    if (may_tile && !is_folded) continue;
+    (a.store ? f.stores_across : f.loads_across) += a.elements;
+  }
+}
+
+}  // namespace fuse
