@@ -4,6 +4,7 @@
 // values (three times) and joins loads: O2 gives the same PTX at up to twice the time.
 #include "codegen/ptx.h"
 
+#include "codegen/bfloat_words.h"
 #include "codegen/codegen.h"
 #include "codegen/diagnostics.h"
 #include "ir/format.h"
@@ -109,6 +110,8 @@ void optimize_for_ptx(llvm::Module &module, const Target &target) {
 
 std::string module_to_ptx(llvm::Module &module, const Target &target) {
   check_selectable(module);
+  if (target.sm >= kPackedBfloats) convert_bfloats_in_words(module);
+  if (target.sm >= kPackedBfloats) convert_bfloats_in_words(module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;

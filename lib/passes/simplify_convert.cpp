@@ -1,6 +1,11 @@
-// Rules of casts and bitcasts. A cast is a function of the value, so casts that lose nothing can be
-// skipped; f32 -> f16 -> f32 loses bits and stays.
+// Rules of casts, of what compares them, and of bitcasts. A cast is a function of the value, so
+// casts that lose nothing can be skipped; f32 -> f16 -> f32 loses bits and stays.
 #include "passes/simplify.h"
+
+#include "ir/float_bits.h"
+
+#include <cmath>
+#include <optional>
 
 namespace fuse {
 
@@ -57,6 +62,53 @@ NodeId cast_of_cast(Simplifier &s, NodeId n) {
   return s.make(n, s.op(n), {x});
 }
 
+/// cast(word >> shift) * scale, which is exact: how random words become numbers in [0, 1).
+struct ScaledWord {
+  NodeId word = kNoNode;
+  int shift = 0, bits = 0;  // of what is left
+  double scale = 0;
+};
+
+/// Whether all integers of so many bits, times the scale, are normal numbers of the dtype.
+bool holds_scaled(DType t, int bits, double scale) {
+  int exponent = 0;
+  if (!is_float(t) || size_of(t) < 2 || std::frexp(scale, &exponent) != 0.5) return false;
+  FloatFormat f = float_format(t);
+  return bits <= f.significand && exponent - 1 + bits <= f.max_exponent &&
+         exponent - 1 >= 2 - f.max_exponent;
+}
+
+std::optional<ScaledWord> scaled_word(Simplifier &s, NodeId id) {
+  if (!s.is(id, Op::Mul) || !s.single_use(id) || !s.is_constant(s.arg(id, 1))) return std::nullopt;
+  NodeId number = s.arg(id, 0);
+  if (!s.is(number, Op::Cast)) return std::nullopt;
+  NodeId shifted = s.arg(number, 0);
+  if (!s.is(shifted, Op::Shr) || s.dtype(shifted) != DType::U32) return std::nullopt;
+  NodeId count = s.arg(shifted, 1);
+  if (!s.is_constant(count) || s.literal(count).bits >= 32) return std::nullopt;
+  int shift = static_cast<int>(s.literal(count).bits);
+  ScaledWord found{s.arg(shifted, 0), shift, 32 - shift, as_double(s.literal(s.arg(id, 1)))};
+  if (!holds_scaled(s.dtype(id), found.bits, found.scale)) return std::nullopt;
+  return found;
+}
+
+/// Of the integers below 2^bits those from a least one on are not below the bound, and those from
+/// a least one on are above it; so of words that have further digits.
+NodeId compare_word(Simplifier &s, NodeId n) {
+  NodeId limit = s.arg(n, 1);
+  std::optional<ScaledWord> x = scaled_word(s, s.arg(n, 0));
+  if (!x || !s.is_constant(limit) || std::isnan(as_double(s.literal(limit)))) return kNoNode;
+  double bound = as_double(s.literal(limit)) / x->scale;
+  bool above = s.op(n) == Op::Gt || s.op(n) == Op::Le;
+  double least = above ? std::floor(bound) + 1 : std::ceil(bound);
+  bool wants_high = s.op(n) == Op::Gt || s.op(n) == Op::Ge;
+  if (least <= 0) return s.constant(n, wants_high ? 1.0 : 0.0);
+  if (least >= std::ldexp(1, x->bits)) return s.constant(n, wants_high ? 0.0 : 1.0);
+  auto from = static_cast<std::int64_t>(std::ldexp(least, x->shift));
+  NodeId word = s.constant(x->word, int_literal(DType::U32, from));
+  return s.make(n, wants_high ? Op::Ge : Op::Lt, {x->word, word});
+}
+
 constexpr Rule kRules[] = {
     {Op::Cast, "cast to the same dtype",
      [](Simplifier &s, NodeId n) {
@@ -71,6 +123,10 @@ constexpr Rule kRules[] = {
        NodeId x = s.arg(inner, 0);
        return s.dtype(x) == s.dtype(n) ? x : s.make(n, Op::Bitcast, {x});
      }},
+    {Op::Lt, "cast(w >> k) * 2^p < c = w < c'", compare_word},
+    {Op::Le, "cast(w >> k) * 2^p <= c = w < c'", compare_word},
+    {Op::Gt, "cast(w >> k) * 2^p > c = w >= c'", compare_word},
+    {Op::Ge, "cast(w >> k) * 2^p >= c = w >= c'", compare_word},
 };
 
 }  // namespace

@@ -181,11 +181,25 @@ bool advances_by_one(const Index &index, DimId dim) {
   return factor && factor->is_constant(1);
 }
 
+PositionValues position_values(const std::vector<Stmt> &body) {
+  PositionValues made;
+  for (const Stmt &s : body) {
+    std::vector<ValueId> used = used_values(s);
+    bool is_made = s.kind == StmtKind::Compute &&
+                   std::all_of(used.begin(), used.end(), [&](ValueId v) { return made.count(v); });
+    bool is_given = s.kind == StmtKind::Constant || (s.kind == StmtKind::Index && used.empty());
+    if (is_made || is_given) made.emplace(s.results[0], s);
+  }
+  return made;
+}
+
 std::vector<Access> collect_accesses(const Kernel &kernel, const std::vector<Stmt> &body) {
+  PositionValues positions = position_values(body);
   std::vector<Access> accesses;
   for (const Stmt &s : body) {
     if (s.kind != StmtKind::Load && s.kind != StmtKind::Store) continue;
-    accesses.push_back({&s, kernel.buffers[s.buffer].dtype, s.index.dims()});
+    bool by_data = s.guard != kNone && !positions.contains(s.guard);
+    accesses.push_back({&s, kernel.buffers[s.buffer].dtype, s.index.dims(), by_data});
   }
   return accesses;
 }

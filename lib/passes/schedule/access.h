@@ -13,10 +13,15 @@ namespace fuse {
 /// Conditions `index >= 0` that make up a guard, by the guard's value.
 using GuardConditions = std::map<ValueId, std::vector<Index>>;
 
+/// What computes values that follow from positions alone: the same in any layout.
+using PositionValues = std::map<ValueId, Stmt>;
+PositionValues position_values(const std::vector<Stmt> &body);
+
 struct Access {
   const Stmt *stmt = nullptr;  // a Load or Store
   DType dtype = DType::F32;
-  std::vector<DimId> dims;  // its offset and guard depend on these
+  std::vector<DimId> dims;       // its offset depends on these
+  bool guarded_by_data = false;  // its guard does not follow from positions alone
 };
 
 /// What is known of where buffers stand relative to 16-byte boundaries.

@@ -143,12 +143,14 @@ ValueId BodyBuilder::compare_with_zero(Op op, const Index &index) {
 }
 
 ValueId BodyBuilder::not_negative(const Index &index) {
+  if (is_nonnegative(index, domain_.ranges())) return kNone;
   ValueId result = compare_with_zero(Op::Ge, index);
   guard_conditions_[result] = {index};
   return result;
 }
 
 ValueId BodyBuilder::is_zero(const Index &index) {
+  if (index.is_constant(0)) return kNone;
   ValueId result = compare_with_zero(Op::Eq, index);
   guard_conditions_[result] = {index, Index(0) - index};
   return result;

@@ -168,8 +168,10 @@ class BodyBuilder {
   ValueId part_guard(const Key &key, std::size_t i);
   ValueId read_guard(const Key &key, std::size_t i);
   ValueId index_value(const Index &index);
+  /// Guards: kNone where they are true at every position.
   ValueId not_negative(const Index &index);  // index >= 0
   ValueId is_zero(const Index &index);
+  ValueId chosen(DType type, ValueId guard, ValueId value, ValueId otherwise);
   ValueId compare_with_zero(Op op, const Index &index);
   ValueId compute(Op op, DType dtype, std::vector<ValueId> operands);
   ValueId both(ValueId a, ValueId b);

@@ -51,7 +51,7 @@ ValueId BodyBuilder::depend_on_all_folded(ValueId value, const std::vector<DimId
   for (DimId d : folded)
     if (!std::binary_search(dims.begin(), dims.end(), d)) missing = missing + Index::dim(d);
   if (missing.is_constant(0)) return value;
-  ValueId always = not_negative(missing);
+  ValueId always = compare_with_zero(Op::Ge, missing);
   return compute(Op::Select, kernel_.values[value].dtype, {always, value, value});
 }
 

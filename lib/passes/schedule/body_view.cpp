@@ -39,7 +39,11 @@ ValueId BodyBuilder::emit_pad(const Key &key) {
   Key inside = operand_key(key, 0);
   inside.guard = both(key.guard, read_guard(key, 0));
   ValueId fill = *find(operand_key(key, 1));
-  return compute(Op::Select, g_.dtype(key.node), {guard, *find(inside), fill});
+  return chosen(g_.dtype(key.node), guard, *find(inside), fill);
+}
+
+ValueId BodyBuilder::chosen(DType type, ValueId guard, ValueId value, ValueId otherwise) {
+  return guard == kNone ? value : compute(Op::Select, type, {guard, value, otherwise});
 }
 
 /// The parts in the order in which they were computed, each chosen right behind what computes it:
@@ -56,7 +60,7 @@ ValueId BodyBuilder::emit_concat(const Key &key) {
   for (const auto &[value, i] : std::span(parts).subspan(1)) {
     std::size_t before_inner = inner->size(), before_outer = outer->size();
     ValueId guard = part_guard(key, i);
-    result = compute(Op::Select, g_.dtype(key.node), {guard, value, result});
+    result = chosen(g_.dtype(key.node), guard, value, result);
     if (before_outer == outer->size() || inner == outer) hoist(*inner, before_inner);
   }
   return result;

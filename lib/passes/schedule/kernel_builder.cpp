@@ -221,7 +221,7 @@ class Assembler {
       case Form::SplitScan: break;
       case Form::Tiled:
         built_.kernel.layouts.push_back(mapping_.across);
-        return stage_tiles(built_.kernel, mapping_, std::move(flat));
+        return stage_tiles(built_.kernel, mapping_, guards_, std::move(flat));
     }
     return {in_layout(0, std::move(body))};
   }

@@ -7,6 +7,7 @@
 #include "passes/schedule/mapping_queries.h"
 
 #include <iterator>
+#include <ranges>
 #include <utility>
 
 namespace fuse {
@@ -24,12 +25,13 @@ bool runs_across(const Index &index, DimId inner, DimId across) {
   return advances_by_one(index, across) && index.uses_dim(inner) && !advances_by_one(index, inner);
 }
 
-/// Likewise of an access. Guards and gathered positions are computed in the layout of the body, and
-/// what is folded stands there.
-bool runs_across(const Kernel &kernel, const Stmt &s, const Square &square) {
+/// Likewise of an access. Gathered positions are computed in the layout of the body, and so are
+/// guards that depend on data; what is folded stands there.
+bool runs_across(const Kernel &kernel, const Access &a, const Square &square) {
   const auto &[inner, across, side, folded] = square;
+  const Stmt &s = *a.stmt;
   if (s.kind != StmtKind::Load && s.kind != StmtKind::Store) return false;
-  if (s.guard != kNone || s.index.uses(Atom::Kind::Value)) return false;
+  if (a.guarded_by_data || s.index.uses(Atom::Kind::Value)) return false;
   if (!runs_across(s.index, inner, across)) return false;
   const std::vector<DimId> &dims =
       kernel.values[s.kind == StmtKind::Load ? s.results[0] : s.operands[0]].dims;
@@ -75,7 +77,7 @@ class Tiler : MappingQueries {
     for (DimId d = 0; d < p_.domain.dims.size(); ++d) {
       auto count = std::count_if(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
         return d != m_.square.inner &&
-               runs_across(p_.draft, *a.stmt, {m_.square.inner, d, 0, m_.square.folded});
+               runs_across(p_.draft, a, {m_.square.inner, d, 0, m_.square.folded});
       });
       if (count > most) best = d, most = count;
     }
@@ -95,8 +97,7 @@ class Tiler : MappingQueries {
   }
 
   bool is_along_tile(const Access &a) const {
-    return advances_by_one(a.stmt->index, m_.square.inner) ||
-           runs_across(p_.draft, *a.stmt, m_.square);
+    return advances_by_one(a.stmt->index, m_.square.inner) || runs_across(p_.draft, a, m_.square);
   }
 
   /// Bytes of the widest element that these accesses move.
@@ -143,10 +144,7 @@ class Tiler : MappingQueries {
     Axis down = axis({other}, {grid_digit(other), digit(DigitKind::Reg, side / rows),
                                digit(DigitKind::Thread, rows, lanes)});
     m_.threads = std::max(m_.threads, static_cast<int>(lanes * rows));
-    Layout layout{name, {}};
-    std::vector<DimId> outer = outer_dims();
-    if (!outer.empty())
-      layout.axes.push_back(axis(outer, {digit(DigitKind::Grid, extent(outer), tiles_of_plane())}));
+    Layout layout{name, outer_axes()};
     bool in_order = dim == m_.square.inner;
     if (in_order) std::swap(down, along);
     layout.axes.push_back(std::move(along));
@@ -168,27 +166,41 @@ class Tiler : MappingQueries {
                  dim == m_.square.inner ? Index(1) : tiles_along(m_.square.inner));
   }
 
-  std::vector<DimId> outer_dims() const {
+  /// An axis for each dim: what does not depend on a dim is stored once.
+  std::vector<Axis> outer_axes() const {
     std::vector<DimId> dims = p_.domain.with_role(DimRole::Kept);
     std::erase_if(dims, [&](DimId d) { return d == m_.square.inner || d == m_.square.across; });
-    return dims;
+    std::vector<Axis> axes;
+    Index stride = tiles_of_plane();
+    for (DimId d : std::views::reverse(dims)) {
+      axes.push_back(axis({d}, {digit(DigitKind::Grid, extent({d}), stride)}));
+      stride = stride * extent({d});
+    }
+    std::reverse(axes.begin(), axes.end());
+    return axes;
   }
 };
 
 /// Distributes the statements of a flat body over the two layouts.
 class Stager {
  public:
-  Stager(Kernel &kernel, const Mapping &mapping) : kernel_(kernel), m_(mapping) {}
+  Stager(Kernel &kernel, const Mapping &mapping, GuardConditions &guards)
+      : kernel_(kernel), m_(mapping), guards_(guards) {}
 
   std::vector<Stmt> stage(std::vector<Stmt> body) {
+    positions_ = position_values(body);
+    std::set<const Stmt *> across;
+    for (const Access &a : collect_accesses(kernel_, body))
+      if (runs_across(kernel_, a, m_.square)) across.insert(a.stmt);
     for (Stmt &s : body) {
-      if (!runs_across(kernel_, s, m_.square))
+      if (!across.contains(&s))
         (is_early(s) ? loads_ : rest_).push_back(std::move(s));
       else if (s.kind == StmtKind::Load)
         stage_load(std::move(s));
       else
         stage_store(std::move(s));
     }
+    drop_unused_positions();
     std::vector<Stmt> staged;
     add(staged, kAcross, std::move(loads_across_));
     add(staged, kBody, std::move(loads_));
@@ -203,6 +215,9 @@ class Stager {
 
   Kernel &kernel_;
   const Mapping &m_;
+  GuardConditions &guards_;
+  PositionValues positions_;
+  std::map<ValueId, ValueId> across_;  // what positions make, computed in the other layout too
   std::vector<Stmt> loads_across_, loads_, moves_, rest_, stores_across_;
 
   static void add(std::vector<Stmt> &staged, LayoutId layout, std::vector<Stmt> body) {
@@ -217,6 +232,7 @@ class Stager {
   void stage_load(Stmt s) {
     ValueId result = s.results[0];
     s.results = {in_other_layout(result)};
+    if (s.guard != kNone) s.guard = computed_across(s.guard);
     moves_.push_back(move(s.results[0], result, kBody));
     loads_across_.push_back(std::move(s));
   }
@@ -225,7 +241,34 @@ class Stager {
     ValueId moved = in_other_layout(s.operands[0]);
     rest_.push_back(move(s.operands[0], moved, kAcross));
     s.operands = {moved};
+    if (s.guard != kNone) s.guard = computed_across(s.guard);
     stores_across_.push_back(std::move(s));
+  }
+
+  ValueId computed_across(ValueId value) {
+    auto known = across_.find(value);
+    if (known != across_.end()) return known->second;
+    Stmt s = positions_.at(value);
+    for (ValueId &operand : s.operands) operand = computed_across(operand);
+    s.results = {in_other_layout(value)};
+    ValueId result = across_[value] = s.results[0];
+    auto conditions = guards_.find(value);
+    if (conditions != guards_.end()) guards_[result] = conditions->second;
+    loads_across_.push_back(std::move(s));
+    return result;
+  }
+
+  /// Guards that only what moved has used.
+  void drop_unused_positions() {
+    std::set<ValueId> used;
+    auto last = std::remove_if(rest_.rbegin(), rest_.rend(), [&](const Stmt &s) {
+      if (s.kind != StmtKind::Store && positions_.contains(s.results[0]) &&
+          !used.contains(s.results[0]))
+        return true;
+      for (ValueId v : used_values(s)) used.insert(v);
+      return false;
+    });
+    rest_.erase(rest_.begin(), last.base());
   }
 
   ValueId in_other_layout(ValueId value) {
@@ -269,8 +312,9 @@ bool may_have_tiles(const MappingProblem &problem) {
 
 std::optional<Mapping> map_tiles(const MappingProblem &problem) { return Tiler(problem).map(); }
 
-std::vector<Stmt> stage_tiles(Kernel &kernel, const Mapping &mapping, std::vector<Stmt> body) {
-  return Stager(kernel, mapping).stage(std::move(body));
+std::vector<Stmt> stage_tiles(Kernel &kernel, const Mapping &mapping, GuardConditions &guards,
+                              std::vector<Stmt> body) {
+  return Stager(kernel, mapping, guards).stage(std::move(body));
 }
 
 }  // namespace fuse

@@ -18,6 +18,8 @@ bool may_have_tiles(const MappingProblem &problem);
 std::optional<Mapping> map_tiles(const MappingProblem &problem);
 
 /// The flat body, laid out: loads, then moves between the layouts, then all else.
-std::vector<Stmt> stage_tiles(Kernel &kernel, const Mapping &mapping, std::vector<Stmt> body);
+/// Guards of what moves to the other layout are computed there, with the same conditions.
+std::vector<Stmt> stage_tiles(Kernel &kernel, const Mapping &mapping, GuardConditions &guards,
+                              std::vector<Stmt> body);
 
 }  // namespace fuse

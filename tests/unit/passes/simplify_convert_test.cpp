@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace fuse {
 namespace {
 
@@ -61,6 +63,40 @@ TEST(SimplifyConvert, Bitcasts) {
             "bitcast:u32(x)");
   EXPECT_EQ(simplified([](auto &, Value x, Value) { return bitcast(cast(x, i32), f32); }),
             "bitcast:f32(cast:i32(x))");
+}
+
+/// A comparison of what a uniform random number is made of.
+std::string compared(const std::function<Value(Value)> &compare, DType type = bf16) {
+  int bits = type == f32 ? 24 : type == f16 ? 11 : 8;
+  auto build = [&](Graph &, Value x, Value) {
+    return compare(cast(shr(x, 32 - bits), type) * std::ldexp(1.0, -bits));
+  };
+  return simplified(build, u32);
+}
+
+TEST(SimplifyConvert, NumbersMadeOfWordsCompareAsWords) {
+  EXPECT_EQ(compared([](Value u) { return u > 0.10009765625; }), "ge(x, 436207616)");  // 26 << 24
+  EXPECT_EQ(compared([](Value u) { return u <= 0.10009765625; }), "lt(x, 436207616)");
+  EXPECT_EQ(compared([](Value u) { return u > 0.5; }), "ge(x, 2164260864)");  // 129 << 24
+  EXPECT_EQ(compared([](Value u) { return u >= 0.5; }), "ge(x, 2147483648)");
+  EXPECT_EQ(compared([](Value u) { return u < 0.5; }), "lt(x, 2147483648)");
+  EXPECT_EQ(compared([](Value u) { return u < 0.5; }, f16), "lt(x, 2147483648)");
+  EXPECT_EQ(compared([](Value u) { return u <= 0.5; }, f32), "lt(x, 2147483904)");
+  EXPECT_EQ(compared([](Value u) { return u < 0.0; }), "0");
+  EXPECT_EQ(compared([](Value u) { return u >= -INFINITY; }), "1");
+  EXPECT_EQ(compared([](Value u) { return u < 1.0; }), "1");
+  EXPECT_EQ(compared([](Value u) { return u > 0.99609375; }), "0");  // the greatest
+}
+
+TEST(SimplifyConvert, RoundedNumbersCompareAsTheyAre) {
+  auto compare = [](int shift, double scale) {
+    auto build = [=](Graph &, Value x, Value) { return cast(shr(x, shift), bf16) * scale < 0.5; };
+    return simplified(build, u32).substr(0, 6);
+  };
+  EXPECT_EQ(compare(24, 0x1p-8), "lt(x, ");
+  EXPECT_EQ(compare(23, 0x1p-8), "lt(mul");  // more bits than bf16 has
+  EXPECT_EQ(compare(24, 0x3p-8), "lt(mul");
+  EXPECT_EQ(compare(24, 0x1p-130), "lt(mul");  // below the normal numbers
 }
 
 }  // namespace
