@@ -54,23 +54,25 @@ bool GroupEvaluator::stays_in_l2(PlanId v) const {
 }
 
 /// The atom that most bytes lie along; of rows beside columns, one of theirs.
-AtomId GroupEvaluator::lanes_of(const Features &f) const {
+AtomId GroupEvaluator::lanes_of(const Features &f) {
+  const AtomList &rows = f.folds.rows;
+  auto counts = [&](const Access &a) {
+    return a.along != kNoAtom &&
+           (!f.has_columns() || std::binary_search(rows.begin(), rows.end(), a.along));
+  };
+  for (const Access &a : accesses_)
+    if (counts(a)) bytes_along_[a.along] = 0;
   AtomId best = kNoAtom;
-  double most = 0;
-  for (const Access &a : accesses_) {
-    const AtomList &rows = f.folds.rows;
-    if (a.along == kNoAtom) continue;
-    if (f.has_columns() && !std::binary_search(rows.begin(), rows.end(), a.along)) continue;
-    double bytes = 0;
-    for (const Access &b : accesses_)
-      if (b.along == a.along) bytes += b.bytes;
-    if (bytes > most) best = a.along, most = bytes;
-  }
+  for (const Access &a : accesses_)
+    if (counts(a)) bytes_along_[a.along] += a.bytes;
+  for (const Access &a : accesses_)
+    if (counts(a) && (best == kNoAtom || bytes_along_[a.along] > bytes_along_[best]))
+      best = a.along;
   return best;
 }
 
 /// Whether the scheduler lets each thread fold alone.
-bool GroupEvaluator::folds_in_thread(const Features &f) const {
+bool GroupEvaluator::folds_in_thread(const Features &f) {
   if (f.sets.size() != 1 || f.scans > 0 || f.row > kMaxThreadFold) return false;
   const AtomList &folded = f.folds.rows;
   auto is_known = [&](AtomId a) { return Index(p_.extents[a]).constant().has_value(); };
@@ -80,7 +82,7 @@ bool GroupEvaluator::folds_in_thread(const Features &f) const {
   return outside && std::all_of(folded.begin(), folded.end(), is_known);
 }
 
-void GroupEvaluator::count_across(Features &f) const {
+void GroupEvaluator::count_across(Features &f) {
   AtomId lanes = f.has_reduction() && f.scans == 0 ? lanes_of(f) : kNoAtom;
   if (lanes == kNoAtom || p_.lengths[lanes] < kLeastExtent) return;
   bool may_tile = folds_in_thread(f);

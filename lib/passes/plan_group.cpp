@@ -44,7 +44,8 @@ GroupEvaluator::GroupEvaluator(const PlanGraph &graph, const Target &target, boo
       read_stamp_(graph.values.size()),
       read_bytes_(graph.values.size()),
       view_stamp_(graph.value_of.size()),
-      scratch_(graph.values.size()) {}
+      scratch_(graph.values.size()),
+      bytes_along_(graph.extents.size()) {}
 
 Evaluation GroupEvaluator::evaluate(std::span<const PlanId> values, const Writes &writes) {
   ++epoch_;

@@ -133,11 +133,11 @@ class GroupEvaluator {
   void add_read(PlanId user, const PlanEdge &edge, double bytes);
   bool runs_along(const Access &access, AtomId atom) const;
   bool stays_in_l2(PlanId v) const;
-  AtomId lanes_of(const Features &f) const;
-  void count_across(Features &f) const;
-  bool folds_in_thread(const Features &f) const;
+  AtomId lanes_of(const Features &f);
+  void count_across(Features &f);
+  bool folds_in_thread(const Features &f);
   double row_slots(const Features &f) const;
-  Work lay_out(const Features &f) const;
+  Work lay_out(const Features &f);
   void lay_out_rows(const Features &f, Work &work) const;
   void lay_out_scanned_columns(const Features &f, Work &work) const;
   void lay_out_split_scan(const Features &f, Work &work) const;
@@ -158,8 +158,9 @@ class GroupEvaluator {
     DomainId domain;  // of the user
     unsigned phases;
   };
-  std::vector<Load> loads_;       // of the group, with repetitions
-  std::vector<Access> accesses_;  // of the group
+  std::vector<Load> loads_;          // of the group, with repetitions
+  std::vector<Access> accesses_;     // of the group
+  std::vector<double> bytes_along_;  // by atom
   std::uint32_t epoch_ = 0;
 };
 

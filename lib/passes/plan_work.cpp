@@ -35,7 +35,7 @@ constexpr double kScannedRow = 32768, kScannedElements = 4096;
 
 }  // namespace
 
-Work GroupEvaluator::lay_out(const Features &f) const {
+Work GroupEvaluator::lay_out(const Features &f) {
   double space = p_.domains[f.space].size;
   Work work;
   work.hbm_bytes = f.hbm;

@@ -111,7 +111,7 @@ class Chooser : MappingBuilder {
     std::int64_t lanes = std::min<std::int64_t>(32, pow2_at_least(ceil_div(usual(columns), vec_)));
     std::int64_t down = std::max<std::int64_t>(1, tuned_threads(kFlatThreads) / lanes);
     if (keeps && map_resident_columns(n, lanes, down)) return;
-    fit_exchange(lanes * down, 2);  // the last block of a split combines its parts too
+    fit_exchange(lanes * down, 2);  // wider vectors of so many states take many registers
     std::int64_t step = down * unroll();
     std::int64_t parts =
         keeps ? 1 : parts_of_columns(n, ceil_div(usual(columns), lanes * vec_), step);
