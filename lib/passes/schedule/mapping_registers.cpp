@@ -64,8 +64,17 @@ class Registers : MappingQueries {
   /// Of a thread that holds nothing across barriers.
   int work_registers() const {
     if (m_.form == Form::Flat) return kFlatRegisters;
-    bool only_folds = m_.form == Form::Streaming && !p_.reductions.reexpands && has_known_rows();
-    return only_folds ? kFoldRegisters : kLoopRegisters;
+    bool only_folds = m_.form == Form::Streaming && !p_.reductions.reexpands && !stores_rows();
+    return only_folds && has_known_rows() ? kFoldRegisters : kLoopRegisters;
+  }
+
+  /// Whether what a loop reads is stored beside its reductions.
+  bool stores_rows() const {
+    return std::any_of(p_.accesses.begin(), p_.accesses.end(), [&](const Access &a) {
+      return a.stmt->kind == StmtKind::Store &&
+             std::any_of(a.dims.begin(), a.dims.end(),
+                         [&](DimId d) { return p_.domain.is_folded(d); });
+    });
   }
 
   bool has_known_rows() const { return extent(folded_).constant().has_value(); }
