@@ -7,13 +7,14 @@ namespace {
 
 // Of a thread that holds a part of a row: addresses, edges, states.
 constexpr int kResidentRegisters = 24;
-constexpr int kUnpackRegisters = 8;   // more where it holds packed elements
-constexpr int kRegistersPerByte = 1;  // of a vector of an operand along the row, weights for one
-constexpr int kLoopRegisters = 36;    // of a thread in a loop: the values in work too
-constexpr int kFoldRegisters = 26;    // likewise, where the loop only folds
-constexpr int kFlatRegisters = 16;    // of a thread in no loop, holding nothing
-constexpr int kRegistersPerSlot = 2;  // of a position that needs divisions
-constexpr int kRandomRegisters = 16;  // of rounds under way
+constexpr int kUnpackRegisters = 8;     // more where it holds packed elements
+constexpr int kRegistersPerByte = 1;    // of a vector of an operand along the row, weights for one;
+constexpr int kElementsPerVector = 12;  // of more than one where many elements are to come
+constexpr int kLoopRegisters = 36;      // of a thread in a loop: the values in work too
+constexpr int kFoldRegisters = 26;      // likewise, where the loop only folds
+constexpr int kFlatRegisters = 16;      // of a thread in no loop, holding nothing
+constexpr int kRegistersPerSlot = 2;    // of a position that needs divisions
+constexpr int kRandomRegisters = 16;    // of rounds under way
 constexpr int kLeastWithEdges = 48;
 constexpr int kLoopWithEdges = 64;  // where the length is not known
 
@@ -49,14 +50,15 @@ class Registers : MappingQueries {
     // Vectors at edges are loaded whole, and mended behind all loads.
     bool has_edges = std::any_of(m_.layout.axes.begin(), m_.layout.axes.end(),
                                  [](const Axis &a) { return a.align.buffer != kNone; });
-    std::int64_t held = m_.form == Form::Resident
-                            ? ceil_div(elements * bytes_held(has_edges), 4) + kResidentRegisters +
-                                  (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) +
-                                  kRegistersPerByte * vec * shared
-                            : ceil_div(elements * bytes + elements / states * shared +
-                                           states * p_.reductions.state_bytes,
-                                       4) +
-                                  work_registers();
+    std::int64_t held =
+        m_.form == Form::Resident
+            ? ceil_div(elements * bytes_held(has_edges), 4) + kResidentRegisters +
+                  (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) +
+                  kRegistersPerByte * shared * std::max(vec, elements / kElementsPerVector)
+            : ceil_div(elements * bytes + elements / states * shared +
+                           states * p_.reductions.state_bytes,
+                       4) +
+                  work_registers();
     if (!p_.words.empty()) held += kRandomRegisters;
     return std::max<std::int64_t>(held + addresses, has_edges ? least_with_edges() : 0);
   }
