@@ -119,7 +119,8 @@ TEST(SizeClasses, TiersAreGeometric) {
   EXPECT_GT(next, 100000);
 }
 
-// 21 tiers of rows, each with and without whole vectors; what has no rows needs no tiers.
+// 21 tiers of rows, each with and without whole vectors, or half of them where rows share weights;
+// what has no rows needs no tiers.
 TEST(SizeClasses, RandomSizesCompileFewVariants) {
   for (const char *text : kTexts) {
     Executable executable = compile(parse(text), on(Executor::None));
@@ -127,7 +128,7 @@ TEST(SizeClasses, RandomSizesCompileFewVariants) {
     for (std::int64_t length : random_lengths(200, 300000))
       executable.workspace_bytes({1 + std::int64_t(entropy.below(5000)), length});
     std::vector<Compilation> all = executable.compilations();
-    EXPECT_LE(all.size(), text == kGelu ? 1u : 42u);
+    EXPECT_LE(all.size(), text == kGelu ? 1u : 63u);
     for (const Compilation &c : all) EXPECT_FALSE(c.reason.empty());
     EXPECT_EQ(all[0].reason, "first compilation");
     std::size_t before = all.size();

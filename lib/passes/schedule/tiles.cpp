@@ -192,7 +192,9 @@ class Stager {
     std::set<const Stmt *> across;
     for (const Access &a : collect_accesses(kernel_, body))
       if (runs_across(kernel_, a, m_.square)) across.insert(a.stmt);
+    find_movable(body, across);
     for (Stmt &s : body) {
+      if (is_movable(s)) continue;
       if (!across.contains(&s))
         (is_early(s) ? loads_ : rest_).push_back(std::move(s));
       else if (s.kind == StmtKind::Load)
@@ -200,7 +202,6 @@ class Stager {
       else
         stage_store(std::move(s));
     }
-    drop_unused_positions();
     std::vector<Stmt> staged;
     add(staged, kAcross, std::move(loads_across_));
     add(staged, kBody, std::move(loads_));
@@ -217,6 +218,7 @@ class Stager {
   const Mapping &m_;
   GuardConditions &guards_;
   PositionValues positions_;
+  std::set<ValueId> movable_;          // of these, those that only the other layout needs
   std::map<ValueId, ValueId> across_;  // what positions make, computed in the other layout too
   std::vector<Stmt> loads_across_, loads_, moves_, rest_, stores_across_;
 
@@ -245,30 +247,41 @@ class Stager {
     stores_across_.push_back(std::move(s));
   }
 
+  bool is_movable(const Stmt &s) const {
+    return !s.results.empty() && movable_.contains(s.results[0]);
+  }
+
+  /// Guards of what runs across, and what they are made of, that nothing else uses.
+  void find_movable(const std::vector<Stmt> &body, const std::set<const Stmt *> &across) {
+    std::set<ValueId> stays, guards;
+    for (const Stmt &s : std::views::reverse(body)) {
+      bool is_position = !s.results.empty() && positions_.contains(s.results[0]);
+      if (across.contains(&s)) {
+        if (s.guard != kNone) guards.insert(s.guard);
+        stays.insert(s.operands.begin(), s.operands.end());
+      } else if (is_position && !stays.contains(s.results[0]) && guards.contains(s.results[0])) {
+        movable_.insert(s.results[0]);
+        guards.insert(s.operands.begin(), s.operands.end());
+      } else {
+        for (ValueId v : used_values(s)) stays.insert(v);
+      }
+    }
+  }
+
   ValueId computed_across(ValueId value) {
     auto known = across_.find(value);
     if (known != across_.end()) return known->second;
     Stmt s = positions_.at(value);
     for (ValueId &operand : s.operands) operand = computed_across(operand);
-    s.results = {in_other_layout(value)};
+    if (movable_.contains(value))
+      kernel_.values[value].layout = kAcross;
+    else
+      s.results = {in_other_layout(value)};
     ValueId result = across_[value] = s.results[0];
     auto conditions = guards_.find(value);
     if (conditions != guards_.end()) guards_[result] = conditions->second;
     loads_across_.push_back(std::move(s));
     return result;
-  }
-
-  /// Guards that only what moved has used.
-  void drop_unused_positions() {
-    std::set<ValueId> used;
-    auto last = std::remove_if(rest_.rbegin(), rest_.rend(), [&](const Stmt &s) {
-      if (s.kind != StmtKind::Store && positions_.contains(s.results[0]) &&
-          !used.contains(s.results[0]))
-        return true;
-      for (ValueId v : used_values(s)) used.insert(v);
-      return false;
-    });
-    rest_.erase(rest_.begin(), last.base());
   }
 
   ValueId in_other_layout(ValueId value) {

@@ -315,7 +315,7 @@ TEST(Plan, LongChainIsCutAtTheStatementCap) {
   std::clock_t start = std::clock();
   Plan p = make_plan(g);
   double spent = double(std::clock() - start) / CLOCKS_PER_SEC;
-  EXPECT_LT(spent, 1.0 * kSlowdown);
+  EXPECT_LT(spent, 2.5 * kSlowdown);
   EXPECT_GE(p.kernels.size(), 3u);
   EXPECT_LE(p.kernels.size(), 5u);
   for (const PlannedKernel &k : p.kernels) EXPECT_LE(k.nodes.size(), 4096u);
