@@ -38,10 +38,10 @@ struct CompileOptions {
   /// then do not see these extents; explain() shows what that costs.
   bool batch_invariant = false;
   /// Try mappings near those of the rules on the device and keep the fastest, also on disk, for the
-  /// first variant and those that launches ask for; explain() shows what was measured. Takes seconds
-  /// for each kernel and memory for its arguments. Results may then differ in their last bits from
-  /// those without. Without effect where no GPU runs the kernels; compile() throws InvalidArgument
-  /// together with batch_invariant, which leaves nothing to time.
+  /// first variant and those that launches ask for; explain() shows what was measured. Takes about
+  /// a second for each kernel, and memory for its arguments. Results may then differ in their last
+  /// bits from those without. Without effect where no GPU runs the kernels; compile() throws
+  /// InvalidArgument together with batch_invariant, as times depend on the number of rows.
   bool tune = false;
   /// Never compile after compile() returns, but for prepare(): one variant with element accesses
   /// serves all sizes, strides and alignments, and another those of the class of expected_sizes, if

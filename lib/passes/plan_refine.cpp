@@ -1,6 +1,7 @@
 // Local search over a partition: a group gives values away, and both parts go where they cost
 // least.
 #include "passes/plan_merge.h"
+#include "passes/plan_parts.h"
 
 #include <algorithm>
 #include <iterator>
@@ -11,14 +12,11 @@ namespace fuse {
 
 namespace {
 
-constexpr std::size_t kMaxValues =
-    128;  // of groups that meet: keeps the search linear in the graph
 constexpr std::size_t kMaxNeighbours = 8;  // of which two may be joined at once
 constexpr std::size_t kMaxCone = 16;
 constexpr std::size_t kMaxPieces = 3;
 constexpr std::size_t kMaxExchange = 20;  // values of two groups
 constexpr std::size_t kMaxParted = 64;    // likewise, where the rest of each goes its own way
-constexpr double kCoreShare = 8;          // times smaller than a kernel's space: beside its core
 constexpr int kMaxAttempts = 24;          // at places that save time, and may close cycles
 constexpr double kMinGainSeconds = 1e-9;
 constexpr double kIllegal = 1e9;
@@ -67,8 +65,6 @@ class Refiner {
   }
 
  private:
-  enum class Reach { Alone, WithUsers, WithOperands, AllUsers, AllOperands };
-
   std::uint64_t surroundings(PlanId v) const;
   bool improve(PlanId v);
   bool split_groups(const std::vector<PlanId> &values);
@@ -80,7 +76,6 @@ class Refiner {
   bool part_rest(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
                  const std::set<GroupId> &groups, double limit);
   bool join_cores(GroupId a, GroupId b);
-  std::vector<Part> core_and_ends(const std::vector<PlanId> &values) const;
   std::vector<std::vector<PlanId>> legal_parts(const std::vector<PlanId> &values);
   void add_parts_of_groups(const std::vector<PlanId> &values, const std::set<GroupId> &groups,
                            std::vector<Part> &parts) const;
@@ -89,10 +84,7 @@ class Refiner {
   bool apply(const std::vector<Part> &parts);
   void add_moves(const std::vector<PlanId> &values, const Place &place, GroupId alone,
                  std::vector<GroupOrder::Move> &moves) const;
-  std::vector<PlanId> closure(PlanId v, Reach reach) const;
   std::set<GroupId> groups_of(const std::vector<PlanId> &values) const;
-  std::set<GroupId> neighbours(const std::vector<PlanId> &values,
-                               const std::set<GroupId> &without) const;
   std::vector<std::pair<GroupId, GroupId>> behind_neighbours(const std::vector<PlanId> &values,
                                                              const std::vector<GroupId> &near,
                                                              std::set<GroupId> without) const;
@@ -116,50 +108,9 @@ class Refiner {
 std::uint64_t Refiner::surroundings(PlanId v) const {
   GroupId group = order_.group_of(v);
   std::uint64_t sum = 1 + order_.version(group);
-  for (GroupId g : neighbours(order_.members(group), {group}))
+  for (GroupId g : neighbours(p_, order_, order_.members(group), {group}))
     sum = sum * 0x9e3779b97f4a7c15 + order_.version(g);
   return sum;
-}
-
-/// The value, and all it feeds or needs: within its group, or anywhere.
-std::vector<PlanId> Refiner::closure(PlanId v, Reach reach) const {
-  GroupId group = order_.group_of(v);
-  bool anywhere = reach == Reach::AllUsers || reach == Reach::AllOperands;
-  std::set<PlanId> values = {v};
-  std::vector<PlanId> stack = {v};
-  auto add = [&](PlanId next) {
-    bool inside = anywhere ? p_.is_computed(next) : order_.group_of(next) == group;
-    if (inside && values.insert(next).second) stack.push_back(next);
-  };
-  while (!stack.empty() && reach != Reach::Alone && values.size() <= kMaxValues) {
-    PlanId x = stack.back();
-    stack.pop_back();
-    if (reach == Reach::WithUsers || reach == Reach::AllUsers)
-      for (PlanId user : p_.users(x)) add(user);
-    else
-      for (const PlanEdge &e : p_.edges(x)) add(e.from);
-  }
-  return {values.begin(), values.end()};
-}
-
-/// Groups that use, feed or read beside one of the values.
-std::set<GroupId> Refiner::neighbours(const std::vector<PlanId> &values,
-                                      const std::set<GroupId> &without) const {
-  constexpr std::size_t kMaxReaders = 24;
-  std::set<GroupId> groups;
-  auto add = [&](PlanId v) {
-    if (p_.is_computed(v) && !without.contains(order_.group_of(v)))
-      groups.insert(order_.group_of(v));
-  };
-  for (PlanId v : values) {
-    for (PlanId user : p_.users(v)) add(user);
-    for (const PlanEdge &e : p_.edges(v)) {
-      add(e.from);
-      if (p_.users(e.from).size() > kMaxReaders) continue;
-      for (PlanId reader : p_.users(e.from)) add(reader);
-    }
-  }
-  return groups;
 }
 
 double Refiner::seconds(const std::vector<PlanId> &values) {
@@ -205,7 +156,7 @@ std::vector<std::pair<GroupId, GroupId>> Refiner::behind_neighbours(
   for (GroupId g : near) {
     const auto &members = order_.members(g);
     if (values.size() + members.size() > kMaxExchange) continue;
-    for (GroupId behind : neighbours(members, without)) pairs.emplace_back(g, behind);
+    for (GroupId behind : neighbours(p_, order_, members, without)) pairs.emplace_back(g, behind);
   }
   if (pairs.size() > kMaxNeighbours) pairs.resize(kMaxNeighbours);
   return pairs;
@@ -219,7 +170,7 @@ std::vector<Place> Refiner::places(const std::vector<PlanId> &values,
     if (auto place = place_with(values, std::move(joins))) all.push_back(std::move(*place));
   };
   add({});
-  std::set<GroupId> set = neighbours(values, without);
+  std::set<GroupId> set = neighbours(p_, order_, values, without);
   std::vector<GroupId> near(set.begin(), set.end());
   for (GroupId g : near) add({g});
   if (near.size() > kMaxNeighbours) near.resize(kMaxNeighbours);
@@ -386,35 +337,6 @@ bool Refiner::split_groups(const std::vector<PlanId> &values) {
   return place_parts(std::move(parts), groups, limit);
 }
 
-/// What runs over most of the space, with what stands between; what is needed first, and what
-/// follows.
-std::vector<Part> Refiner::core_and_ends(const std::vector<PlanId> &values) const {
-  auto size = [&](PlanId v) { return p_.domains[p_.values[v].domain].size; };
-  double space = 0;
-  for (PlanId v : values) space = std::max(space, size(v));
-  auto at = [&](PlanId v) {
-    auto it = std::lower_bound(values.begin(), values.end(), v);
-    return it != values.end() && *it == v ? it - values.begin() : -1;
-  };
-  std::vector<char> is_core(values.size()), follows(values.size()), leads(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    is_core[i] = size(values[i]) * kCoreShare >= space;
-    for (const PlanEdge &e : p_.edges(values[i]))
-      if (auto k = at(e.from); k >= 0) follows[i] |= is_core[k] | follows[k];
-  }
-  for (std::size_t i = values.size(); i-- > 0;)
-    for (PlanId user : p_.users(values[i]))
-      if (auto k = at(user); k >= 0) leads[i] |= is_core[k] | leads[k];
-  std::vector<Part> parts(3);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    parts[is_core[i] || (follows[i] && leads[i]) ? 0
-          : follows[i]                           ? 2
-                                                 : 1]
-        .values.push_back(values[i]);
-  std::erase_if(parts, [](const Part &part) { return part.values.empty(); });
-  return parts;
-}
-
 /// One kernel of what two do over most of their space, where small values between them, such as a
 /// count of rows that both take part in, kept it from being one.
 bool Refiner::join_cores(GroupId a, GroupId b) {
@@ -422,7 +344,9 @@ bool Refiner::join_cores(GroupId a, GroupId b) {
   std::vector<PlanId> all = merged_members(order_, a, b);
   if (all.size() > kMaxParted) return false;
   double limit = seconds_of(a) + seconds_of(b) - kMinGainSeconds;
-  std::vector<Part> parts = core_and_ends(all);
+  std::vector<Part> parts;
+  for (std::vector<PlanId> &values : core_and_ends(p_, all))
+    parts.push_back({std::move(values), {}});
   if (parts.size() < 2 || seconds(parts[0].values) >= limit) return false;
   return place_parts(std::move(parts), {a, b}, limit);
 }
@@ -435,7 +359,7 @@ bool Refiner::improve(PlanId v) {
   if (order_.members(order_.group_of(v)).size() > kMaxValues) return false;
   for (Reach reach :
        {Reach::Alone, Reach::WithUsers, Reach::WithOperands, Reach::AllUsers, Reach::AllOperands}) {
-    std::vector<PlanId> values = closure(v, reach);
+    std::vector<PlanId> values = closure(p_, order_, v, reach);
     bool anywhere = reach == Reach::AllUsers || reach == Reach::AllOperands;
     if (reach != Reach::Alone && values.size() == 1) continue;
     if (anywhere && (values.size() > kMaxCone || groups_of(values).size() < 2)) continue;

@@ -96,7 +96,7 @@ NodeId gather_at_positions(Simplifier &s, NodeId n) {
   NodeId x = s.arg(n, 0), index = s.arg(n, 1);
   int axis = s.g.attr<AxesAttr>(n).axes[0];
   const Shape at = s.shape(index), from = s.shape(x);
-  const Dim extent = from[static_cast<std::size_t>(axis)];
+  const Dim &extent = from[static_cast<std::size_t>(axis)];
   std::optional<Index> positions = position_index(s.g, index);
   if (!positions || !extent.is_static()) return kNoNode;
   std::optional<Interval> range = interval_over(*positions, at);

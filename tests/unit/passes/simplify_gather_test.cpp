@@ -72,7 +72,7 @@ TEST(SimplifyGather, KnownPositionsAreViews) {
   %i = add %r, %column
   %y = gather %x, %i axis=0
   return %y as y
-})"),
+  })"),
             "reshape[4, 6](x)");
   std::string turned = same_values(R"(graph @turned(%x: f32[3, 40]) {
   %row = iota axis=0 : i64[4, 2, 6]
@@ -82,7 +82,7 @@ TEST(SimplifyGather, KnownPositionsAreViews) {
   %j = add %i, 9 : i64[4, 2, 6]
   %y = gather %x, %j axis=1
   return %y as y
-})");
+  })");
   EXPECT_EQ(turned.find("gather"), std::string::npos) << turned;
   EXPECT_NE(turned.find("transpose"), std::string::npos) << turned;
   std::string strided = same_values(R"(graph @strided(%x: f32[40, 3]) {
@@ -91,7 +91,7 @@ TEST(SimplifyGather, KnownPositionsAreViews) {
   %r = add %q, 7 : i32[5]
   %y = gather %x, %r axis=0
   return %y as y
-})");
+  })");
   EXPECT_EQ(strided.find("gather"), std::string::npos) << strided;
 }
 
@@ -100,7 +100,7 @@ TEST(SimplifyGather, PositionsOutsideOrNotAffineStay) {
   %p = iota axis=0 : i64[25]
   %y = gather %x, %p axis=0
   return %y as y
-})")
+  })")
                 .find("gather"),
             std::string::npos);
   EXPECT_NE(same_values(R"(graph @overlapping(%x: f32[24]) {
@@ -109,7 +109,7 @@ TEST(SimplifyGather, PositionsOutsideOrNotAffineStay) {
   %i = add %p, %q
   %y = gather %x, %i axis=0
   return %y as y
-})")
+  })")
                 .find("gather"),
             std::string::npos);
 }
@@ -127,7 +127,7 @@ TEST(SimplifyGather, PositionsFromTheEnd) {
   %f = reshape %x : i64[16]
   %y = gather %f, %i axis=0
   return %y as y
-})");
+  })");
   EXPECT_EQ(simple, "reshape[2, 1, 1, 8](x)");
 }
 
@@ -149,7 +149,7 @@ TEST(SimplifyGather, FewElementsAreComputedWhereTheyAreTaken) {
   %f = reshape %p : f32[150]
   %y = gather %f, %i axis=0
   return %y as y
-})");
+  })");
   EXPECT_NE(simple.find("gather{0}(reshape[150](x)"), std::string::npos) << simple;
 }
 
@@ -163,7 +163,7 @@ TEST(SimplifyGather, RepeatedOperandsAndPositionsOutside) {
   %f = reshape %e : f32[24]
   %z = gather %f, %t axis=0
   return %z as z
-})");
+  })");
   EXPECT_NE(simple.find("gather{0}(reshape[24](add"), std::string::npos)
       << simple << ": 9 of 24 are not few";
   simple = same_values(R"(graph @repeated(%x: f32[4, 1], %y: f32[16], %t: i32[9]) {
@@ -175,7 +175,7 @@ TEST(SimplifyGather, RepeatedOperandsAndPositionsOutside) {
   %f = reshape %e : f32[64]
   %z = gather %f, %t axis=0
   return %z as z
-})");
+  })");
   EXPECT_EQ(simple.find("gather{0}(reshape[64](add"), std::string::npos) << simple;
   EXPECT_NE(simple.find("select"), std::string::npos) << simple << ": 0 outside, not 1";
 }
@@ -194,7 +194,7 @@ TEST(SimplifyPick, OneHotRowsTimesANumber) {
   %p = mul %h, %v
   %y = sum %p axes=[1] keep
   return %y as y
-})");
+  })");
   EXPECT_EQ(simple.find("sum"), std::string::npos) << simple;
 }
 
@@ -210,7 +210,7 @@ TEST(SimplifyPick, InfiniteNumbersTimesZeros) {
   %p = mul %h, %v
   %y = sum %p axes=[1] keep
   return %y as y
-})");
+  })");
   std::vector<Tensor> inputs = {Tensor(f32, {2, 1}, std::vector<double>{HUGE_VAL, -2.5})};
   std::vector<Expected> wanted = evaluate(graph.data(), inputs, {}).outputs;
   std::vector<Expected> simple = evaluate(simplify(graph).data(), inputs, {}).outputs;
