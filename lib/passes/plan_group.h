@@ -133,6 +133,7 @@ class GroupEvaluator {
   void add_read(PlanId user, const PlanEdge &edge, double bytes);
   bool runs_along(const Access &access, AtomId atom) const;
   bool stays_in_l2(PlanId v) const;
+  bool is_near(const Access &a) const;
   AtomId lanes_of(const Features &f);
   void count_across(Features &f);
   bool folds_in_thread(const Features &f);
