@@ -4,6 +4,7 @@
 // no rule applies, so the pass is idempotent. It ends because every rule goes downhill.
 #include "passes/simplify.h"
 
+#include "ir/build.h"
 #include "ir/float_bits.h"
 #include "ir/op.h"
 #include "passes/passes.h"
@@ -47,6 +48,15 @@ NodeId Simplifier::value(NodeId like, NodeId operand) {
 
 NodeId Simplifier::make(NodeId like, Op op, std::initializer_list<NodeId> operands) {
   return g.add(op, dtype(like), shape(like), operands);
+}
+
+NodeId Simplifier::is_inside(NodeId x, std::int64_t count) {
+  auto compare = [&](Op op, std::int64_t bound) {
+    NodeId constant = build_constant(g, int_literal(dtype(x), bound), shape(x));
+    return g.add(op, DType::Bool, shape(x), {{x, constant}});
+  };
+  NodeId low = compare(Op::Ge, 0), high = compare(Op::Le, count - 1);
+  return g.add(Op::And, DType::Bool, shape(x), {{low, high}});
 }
 
 namespace {

@@ -47,6 +47,8 @@ class Simplifier {
   NodeId value(NodeId like, NodeId operand);
   /// An operation with the node's type.
   NodeId make(NodeId like, Op op, std::initializer_list<NodeId> operands);
+  /// 0 <= x < count, of integers whose dtype has count - 1, which may be its largest.
+  NodeId is_inside(NodeId x, std::int64_t count);
 
  private:
   const std::vector<std::uint32_t> &uses_;

@@ -184,13 +184,7 @@ class Taker {
 
 /// The element, or 0 where the number is outside.
 NodeId or_zero_outside(Simplifier &s, NodeId n, NodeId number, std::int64_t count, NodeId value) {
-  auto compare = [&](Op op, std::int64_t bound) {
-    NodeId constant = build_constant(s.g, int_literal(s.dtype(number), bound), s.shape(n));
-    return s.g.add(op, DType::Bool, s.shape(n), {{number, constant}});
-  };
-  NodeId inside =
-      s.g.add(Op::And, DType::Bool, s.shape(n), {{compare(Op::Ge, 0), compare(Op::Lt, count)}});
-  return s.make(n, Op::Select, {inside, value, s.constant(n, 0.0)});
+  return s.make(n, Op::Select, {s.is_inside(number, count), value, s.constant(n, 0.0)});
 }
 
 /// gather(f(x, y), i) = f(gather(x, i), gather(y, i)) of few elements: f(x, y) need not be stored.

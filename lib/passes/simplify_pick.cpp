@@ -1,4 +1,5 @@
 // A sum that picks one element of a row reads one element.
+#include "passes/positions.h"
 #include "passes/simplify.h"
 
 #include "ir/build.h"
@@ -27,25 +28,9 @@ bool is_near_memory(Simplifier &s, NodeId x) {
   return true;
 }
 
-/// Whether the dtype has all the positions along an axis of the extent.
-bool has_positions(DType type, const Dim &extent) {
-  if (!extent.is_static()) return false;
-  auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(extent.value() - 1, 0));
-  return wrap_int(type, last) == last;
-}
-
 /// Whether the node is the position along the axis.
 bool is_position(Simplifier &s, NodeId id, int axis) {
-  const Dim extent = s.shape(id)[static_cast<std::size_t>(axis)];
-  std::size_t missing = 0;
-  if (s.is(id, Op::Broadcast)) {
-    missing = s.shape(id).size() - s.shape(s.arg(id, 0)).size();
-    id = s.arg(id, 0);
-  }
-  if (!s.is(id, Op::Iota) || s.g.attr<AxesAttr>(id).axes[0] + static_cast<int>(missing) != axis)
-    return false;
-  return s.shape(id)[static_cast<std::size_t>(axis) - missing] == extent &&
-         has_positions(s.dtype(id), extent);
+  return position_index(s.g, id) == Index::dim(static_cast<DimId>(axis));
 }
 
 /// The node with extent 1 along the axis, if it is the same all along it.
@@ -87,9 +72,7 @@ NodeId linear_index(Simplifier &s, NodeId position, int axis, const Shape &shape
     NodeId term = make(Op::Mul, DType::I64, {along, number(strides[i])});
     linear = make(Op::Add, DType::I64, {linear, term});
   }
-  NodeId low = make(Op::Ge, DType::Bool, {p, number(0)});
-  NodeId high = make(Op::Lt, DType::Bool, {p, number(shape[a].value())});
-  NodeId inside = make(Op::And, DType::Bool, {low, high});
+  NodeId inside = s.is_inside(p, shape[a].value());
   return make(Op::Select, DType::I64, {inside, linear, number(-1)});
 }
 
@@ -127,16 +110,11 @@ NodeId sum_of_pick(Simplifier &s, NodeId n) {
 NodeId build_scaled_pick(Simplifier &s, NodeId n, NodeId t, std::int64_t extent, NodeId a,
                          NodeId w) {
   const Shape at = s.shape(w);
-  auto compare = [&](Op op, std::int64_t bound) {
-    NodeId constant = build_constant(s.g, int_literal(s.dtype(t), bound), at);
-    return s.g.add(op, DType::Bool, at, {{t, constant}});
-  };
   auto scaled = [&](Literal by) {
     NodeId constant = build_constant(s.g, by, at);
     return s.g.add(Op::Mul, s.dtype(w), at, {{w, constant}});
   };
-  NodeId inside =
-      s.g.add(Op::And, DType::Bool, at, {{compare(Op::Ge, 0), compare(Op::Lt, extent)}});
+  NodeId inside = s.is_inside(t, extent);
   NodeId zero = s.make(w, Op::Mul, {w, s.constant(w, 0.0)}), hit = scaled(s.literal(a));
   NodeId sum = s.make(w, Op::Add, {zero, s.make(w, Op::Select, {inside, hit, zero})});
   return build_reshape(s.g, s.make(w, Op::Add, {sum, s.constant(w, 0.0)}), s.shape(n));

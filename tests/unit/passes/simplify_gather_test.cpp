@@ -198,6 +198,23 @@ TEST(SimplifyPick, OneHotRowsTimesANumber) {
   EXPECT_EQ(simple.find("sum"), std::string::npos) << simple;
 }
 
+/// The extent is no number of the positions' dtype.
+TEST(SimplifyPick, OneHotRowsOfAllPositionsOfADType) {
+  std::string simple = same_values(R"(graph @hot(%t: i8[40, 1], %w: f32[40, 1]) {
+  %c = iota axis=1 : i8[40, 128]
+  %b = broadcast %t : i8[40, 128]
+  %e = eq %c, %b
+  %z = const 0.0 : f32[40, 128]
+  %o = const -1.0 : f32[40, 128]
+  %h = select %e, %o, %z
+  %v = broadcast %w : f32[40, 128]
+  %p = mul %h, %v
+  %y = sum %p axes=[1] keep
+  return %y as y
+  })");
+  EXPECT_EQ(simple.find("sum"), std::string::npos) << simple;
+}
+
 TEST(SimplifyPick, InfiniteNumbersTimesZeros) {
   Graph graph = parse(R"(graph @hot(%w: f32[2, 1]) {
   %c = iota axis=1 : i64[2, 3]
