@@ -38,6 +38,7 @@ class Scheduler {
     program_.plan.decisions = plan_.decisions;
     program_.plan.unfused = plan_.unfused;
     program_.plan.sizes = plan_.sizes;
+    require_known_kernels();
     add_arguments();
     for (const PlanStep &step : plan_.steps) {
       if (step.is_extern)
@@ -53,6 +54,17 @@ class Scheduler {
   }
 
  private:
+  /// Tunings are of planned kernels.
+  void require_known_kernels() const {
+    for (const auto &[name, tuning] : options_.tunings) {
+      auto is_meant = [&](const PlannedKernel &k) { return k.name == name; };
+      if (std::none_of(plan_.kernels.begin(), plan_.kernels.end(), is_meant))
+        fail(ErrorCode::InvalidArgument,
+             "{}: no planned kernel is named '{}': there are {} from k0 on", g_.name, name,
+             plan_.kernels.size());
+    }
+  }
+
   const GraphData &g_;
   const Plan &plan_;
   const Target &target_;
