@@ -64,6 +64,7 @@ class Lowering {
   Value *flush(Value *x);
   Value *emulate(const char *name, Value *x);
   Value *emulate_flushed(const char *name) { return flush(emulate(name, flush(operand(0)))); }
+  Value *saturated_fma();
   Value *reciprocal_root(Value *x);
   Value *square_root(Value *x) { return b_.CreateUnaryIntrinsic(Intrinsic::sqrt, x); }
   Value *map_to_rank();
@@ -151,6 +152,13 @@ Value *Lowering::emulate(const char *name, Value *x) {
     result =
         b_.CreateInsertElement(result, b_.CreateCall(callee, b_.CreateExtractElement(x, i)), i);
   return result;
+}
+
+Value *Lowering::saturated_fma() {
+  Type *type = call_.getType();
+  Value *sum = b_.CreateIntrinsic(type, Intrinsic::fma, {operand(0), operand(1), operand(2)});
+  Value *above = b_.CreateBinaryIntrinsic(Intrinsic::maxnum, sum, ConstantFP::getZero(type));
+  return b_.CreateBinaryIntrinsic(Intrinsic::minnum, above, ConstantFP::get(type, 1.0));
 }
 
 Value *Lowering::reciprocal_root(Value *x) {
@@ -258,6 +266,7 @@ Value *Lowering::intrinsic(Intrinsic::ID id) {
     case Intrinsic::nvvm_ff_to_e4m3x2_rn: return pack_float8(DType::F8E4M3);
     case Intrinsic::nvvm_ff_to_e5m2x2_rn: return pack_float8(DType::F8E5M2);
 
+    case Intrinsic::nvvm_fma_rn_sat_f: return saturated_fma();
     case Intrinsic::nvvm_div_full: return b_.CreateFDiv(operand(0), operand(1));
     case Intrinsic::nvvm_rcp_rn_f:
       return b_.CreateFDiv(ConstantFP::get(b_.getFloatTy(), 1.0), operand(0));

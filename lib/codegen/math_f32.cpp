@@ -22,18 +22,24 @@ Num ex2(Num x) { return approximate(llvm::Intrinsic::nvvm_ex2_approx, x); }
 
 Num reciprocal(Num x) { return approximate(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, x); }
 
-/// e^x = 2^k * 2^r with k = round(x * log2(e)), kept in [-126, 127] so that one multiplication
+/// a * b + c, kept in [0, 1]; 0 for NaN.
+Num saturated_fma(Num a, double b, double c) {
+  return a.with(a.builder().CreateIntrinsic(a.type(), llvm::Intrinsic::nvvm_fma_rn_sat_f,
+                                            {a.value(), a.number(b).value(), a.number(c).value()}));
+}
+
+/// e^x = 2^k * 2^r with k = round(x * log2(e)), kept in [-126, 126] so that one multiplication
 /// scales; beyond, r grows instead. The magic number leaves k + 127 in the low bits of the sum.
 Num exp(Num x) {
-  constexpr double kMagic = 12582912 + 127;
-  Num inside = min_number(max_number(x, -87.33654), 88.02969);
-  Num shifted = fma(inside, kLog2E, kMagic);
+  constexpr double kMost = 126, kMagic = 12582912 + 127;
+  Num place = saturated_fma(x, kLog2E / (2 * kMost), 0.5);
+  Num shifted = fma(place, 2 * kMost, kMagic - kMost);
   Num k = shifted - kMagic;
   Num r = fma(x, kLog2ELow, fma(x, kLog2E, -k));
   Builder &b = x.builder();
   llvm::Value *bits = b.CreateBitCast(shifted.value(), b.getInt32Ty());
   Num scale = x.with(b.CreateBitCast(b.CreateShl(bits, 23), b.getFloatTy()));
-  return ex2(r) * scale;
+  return approximate(llvm::Intrinsic::nvvm_ex2_approx_ftz, r) * scale;
 }
 
 /// n / (1 + e^-|x|) with n = 1 or e^-|x|: both tails keep their digits.

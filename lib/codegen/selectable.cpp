@@ -84,6 +84,7 @@ constexpr Intrinsic::ID kAlways[] = {
     Intrinsic::nvvm_ex2_approx_ftz,
     Intrinsic::nvvm_ff_to_e4m3x2_rn,
     Intrinsic::nvvm_ff_to_e5m2x2_rn,
+    Intrinsic::nvvm_fma_rn_sat_f,
     Intrinsic::nvvm_lg2_approx_f,
     Intrinsic::nvvm_lg2_approx_ftz_f,
     Intrinsic::nvvm_mapa_shared_cluster,

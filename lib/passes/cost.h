@@ -31,8 +31,9 @@ struct OpCost {
   OpCost operator*(double factor) const;
 };
 
-/// Cost of an elementwise, view or reduction op for operands of the dtype.
-OpCost op_cost(Op op, DType type);
+/// Cost of an elementwise, view or reduction op for operands of the dtype; `approximate`: in the
+/// form that it takes where its readers leave room (tolerance.h).
+OpCost op_cost(Op op, DType type, bool approximate = false);
 
 /// What a kernel does. Totals are for the whole grid.
 struct Work {

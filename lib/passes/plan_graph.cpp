@@ -29,6 +29,10 @@ std::vector<AtomList> PlanGraphBuilder::fresh_axes(const Shape &shape) {
 
 void PlanGraphBuilder::add_node(NodeId id) {
   Op op = g_.node(id).op;
+  auto operands = g_.operands(id);
+  reduced_[id] = info(op).kind == OpKind::Reduce || info(op).kind == OpKind::Scan ||
+                 std::any_of(operands.begin(), operands.end(),
+                             [this](NodeId operand) { return reduced_[operand]; });
   switch (info(op).kind) {
     case OpKind::Leaf:
       if (op == Op::Input)
@@ -71,7 +75,7 @@ void PlanGraphBuilder::add_value(NodeId id, ValueKind kind, std::vector<AtomList
   v.bytes = elements * static_cast<double>(size_of(g_.dtype(id)));
   v.elements = elements;
   DType type = g_.operands(id).empty() ? g_.dtype(id) : g_.dtype(g_.operands(id).back());
-  v.cost = op_cost(g_.node(id).op, type);
+  v.cost = op_cost(g_.node(id).op, type, approximable_[id]);
   v.statements = std::max(v.cost.statements, max_statements(g_, id));
   v.fixed = max_fixed_statements(g_.node(id).op);
   v.first_edge = static_cast<std::uint32_t>(p_.edge_pool.size());

@@ -41,6 +41,7 @@ struct PlanValue {
   bool recompute = false;   // its readers shall compute it, whatever that costs
   DomainId domain = 0;      // iterated over; a reduction's includes what it folds
   DomainId folded = 0;      // Reduction: the atoms folded; Scan: those of its axis
+  PlanId max = kNoPlan;     // Reduction: the maximum that this sum may be folded together with
   std::uint32_t axis = 0;   // Scan
   bool reverse = false;     // Scan
   double elements = 0;      // iterations

@@ -5,6 +5,7 @@
 
 #include "passes/plan_graph.h"
 #include "passes/size_class.h"
+#include "passes/tolerance.h"
 
 #include <map>
 
@@ -27,6 +28,8 @@ class PlanGraphBuilder {
         sizes_(expected_sizes(graph.symbols, options.sizes)),
         live_(live_nodes(graph)),
         in_memory_(nodes_in_memory(graph, live_)),
+        approximable_(approximable(graph)),
+        reduced_(graph.size()),
         maps_(graph.size()) {
     p_.value_of.assign(graph.size(), kNoPlan);
     p_.num_symbols = graph.symbols.size();
@@ -67,6 +70,7 @@ class PlanGraphBuilder {
   void add_gather(NodeId id);
   void add_reduction(NodeId id);
   void add_scan(NodeId id);
+  bool depends_on_reduction(NodeId id) const { return id != kNoNode && reduced_[id]; }
 
   std::vector<AtomList> fresh_axes(const Shape &shape);
   AtomList fresh_axis(const Dim &extent) {
@@ -85,6 +89,8 @@ class PlanGraphBuilder {
   const GraphData &g_;
   Bindings sizes_;
   std::vector<bool> live_, in_memory_;
+  std::vector<bool> approximable_;
+  std::vector<bool> reduced_;   // by node: it depends on a reduction or scan, or is one
   std::vector<ValueMap> maps_;  // by node
   DimAtoms atoms_;
   std::vector<Pending> pending_;  // by value

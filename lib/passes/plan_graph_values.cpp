@@ -1,5 +1,6 @@
 // Views as index maps, and the operations that become values.
 #include "ir/op.h"
+#include "passes/online.h"
 #include "passes/plan_graph_builder.h"
 
 #include <algorithm>
@@ -231,6 +232,8 @@ void PlanGraphBuilder::add_reduction(NodeId id) {
   PlanValue &v = p_.values.back();
   v.inner = inner;
   v.elements = count(shape);
+  auto online = match_online_sum(g_, id);
+  if (online && !depends_on_reduction(online->weight)) v.max = p_.value_of[online->maximum];
   add_edge(p_.value_of[id], x, {});
 }
 

@@ -11,9 +11,9 @@ namespace fuse {
 
 namespace {
 
-// A value that does not vary along the innermost digit of a thread is computed once for all of its
-// positions; a thread holds this many.
-constexpr double kInvariantShare = 1.0 / 8;
+// Positions of a thread side by side; of a row, threads that pass over it, and positions that one
+// holds at most.
+constexpr double kVector = 8, kRowThreads = 256, kHeldPositions = 64;
 
 constexpr double kPointerBytes = 8;
 
@@ -152,6 +152,21 @@ void GroupEvaluator::count_reads(std::span<const PlanId> values, Features &f) {
   }
 }
 
+/// Positions for which a thread computes once what is the same for all of them: of a row those that
+/// fall to one of its threads; where columns are folded, vectors divide the innermost dim.
+double GroupEvaluator::shared_positions(const Features &f) {
+  double positions = kVector;
+  if (!f.has_reduction()) return positions;
+  if (f.sets[f.rows].inner) {
+    positions = std::max(positions, f.row / kRowThreads);
+    return f.folds.reexpands ? std::min(positions, kHeldPositions) : positions;
+  }
+  AtomId inner = lanes_of(f);
+  while (inner != kNoAtom && positions > 1 && std::fmod(p_.lengths[inner], positions) != 0)
+    positions /= 2;
+  return positions;
+}
+
 /// Where what is folded varies along a part of the space only, neighbouring threads hold the rest:
 /// each of them computes it, at every position.
 void GroupEvaluator::count_ops(std::span<const PlanId> values, Features &f) {
@@ -161,7 +176,7 @@ void GroupEvaluator::count_ops(std::span<const PlanId> values, Features &f) {
         const PlanValue &value = p_.values[v];
         return value.kind == ValueKind::Reduction && 2 * p_.domains[value.domain].size <= space;
       });
-  double least = space * (is_repeated ? 1 : kInvariantShare);
+  double least = is_repeated ? space : space / shared_positions(f);
   for (PlanId v : values) {
     const Scratch &s = scratch_[v];
     double evaluated = std::max(s.maps.evaluated(), least);

@@ -7,7 +7,10 @@
 //   sigmoid(u)   ->  0.5 * tanh(u/2) + 0.5   one instruction of the multi-function unit for two,
 //                                            where an absolute error of 2^-12 will do
 //   exp(a - log(sum(exp(a))))  ->  exp(a) / sum(exp(a)), where a is x less its maximum: a softmax
-//                                            from its logarithm takes no second exponential
+//                                            from its logarithm takes no second exponential, and
+//                                            loses fewer digits
+//   iota == t, iota < iota, of i64  ->  of i32   the same bits: t becomes -1 where it is no
+//                                            position
 #include "ir/build.h"
 #include "ir/float_bits.h"
 #include "ir/op.h"
@@ -87,10 +90,63 @@ NodeId build_tanh_form(GraphData &g, NodeId u) {
   return build_elementwise(g, Op::Fma, {{tanh, half, half}});
 }
 
+/// 64-bit positions along an axis that 32-bit numbers span.
+bool has_narrow_positions(const GraphData &g, NodeId id) {
+  if (g.node(id).op != Op::Iota || g.dtype(id) != DType::I64) return false;
+  auto axis = static_cast<std::size_t>(g.attr<AxesAttr>(id).axes[0]);
+  const Dim &extent = g.shape(id)[axis];
+  return extent.is_static() && extent.value() <= INT32_MAX;
+}
+
+/// Whether the node compares such positions, with others or, for equality, with what a broadcast
+/// repeats.
+bool compares_narrow_positions(const GraphData &g, NodeId id) {
+  if (info(g.node(id).op).kind != OpKind::Compare) return false;
+  NodeId a = g.operand(id, 0), b = g.operand(id, 1);
+  bool has_a = has_narrow_positions(g, a), has_b = has_narrow_positions(g, b);
+  if (has_a && has_b) return true;
+  NodeId other = has_a ? b : a;
+  bool is_equality = g.node(id).op == Op::Eq || g.node(id).op == Op::Ne;
+  return (has_a || has_b) && is_equality && g.node(other).op == Op::Broadcast;
+}
+
+/// x as i32, or -1 where it is no position of [0, count).
+NodeId build_narrow(GraphData &g, NodeId x, std::int64_t count) {
+  auto number = [&](DType type, std::int64_t n) {
+    return build_constant(g, int_literal(type, n), g.shape(x));
+  };
+  NodeId low = build_elementwise(g, Op::Ge, {{x, number(DType::I64, 0)}});
+  NodeId high = build_elementwise(g, Op::Lt, {{x, number(DType::I64, count)}});
+  NodeId inside = build_elementwise(g, Op::And, {{low, high}});
+  NodeId narrow = build_convert(g, Op::Cast, x, DType::I32);
+  return build_elementwise(g, Op::Select, {{inside, narrow, number(DType::I32, -1)}});
+}
+
+/// The operand of such a comparison in 32 bits, where the other one has `count` positions.
+NodeId build_narrow_operand(GraphData &g, NodeId x, std::int64_t count) {
+  const Shape shape = g.shape(x);
+  if (g.node(x).op == Op::Iota)
+    return build_iota(g, DType::I32, shape, g.attr<AxesAttr>(x).axes[0]);
+  return build_broadcast(g, build_narrow(g, g.operand(x, 0), count), shape);
+}
+
+std::int64_t num_positions(const GraphData &g, NodeId iota) {
+  return g.shape(iota)[static_cast<std::size_t>(g.attr<AxesAttr>(iota).axes[0])].value();
+}
+
+NodeId build_narrow_comparison(GraphData &g, Op op, NodeId a, NodeId b) {
+  std::int64_t count = num_positions(g, g.node(a).op == Op::Iota ? a : b);
+  NodeId x = build_narrow_operand(g, a, count), y = build_narrow_operand(g, b, count);
+  return build_elementwise(g, op, {{x, y}});
+}
+
 class Relaxer {
  public:
   explicit Relaxer(const Graph &graph)
-      : r_(graph), ranges_(value_ranges(r_.from())), room_(room_for_error(r_.from())) {}
+      : r_(graph),
+        ranges_(value_ranges(r_.from())),
+        room_(room_for_error(r_.from())),
+        rounded_(rounded_to_16_bits(r_.from())) {}
 
   Graph run() {
     for (NodeId id = 0; id < r_.from().size(); ++id) r_.set(id, relaxed(id));
@@ -104,8 +160,12 @@ class Relaxer {
     if (may_be_tanh(from, id, absolute, ranges_[id]))
       return build_tanh_form(r_.to(), r_[from.operand(id, 0)]);
     bool has_room = room_[id].relative >= kApproximateError;
-    if (auto match = has_room ? match_exp_of_log_softmax(from, id) : std::nullopt)
+    bool loses_digits = has_room || rounded_[id];
+    if (auto match = loses_digits ? match_exp_of_log_softmax(from, id) : std::nullopt)
       return build_quotient(r_.to(), r_[match->exponential], r_[match->sum]);
+    if (compares_narrow_positions(from, id))
+      return build_narrow_comparison(r_.to(), from.node(id).op, r_[from.operand(id, 0)],
+                                     r_[from.operand(id, 1)]);
     NodeId u = has_room ? match_tanh_plus_one(from, id) : kNoNode;
     // Where an absolute error will do, the tanh is the cheaper one.
     bool stays = u == kNoNode || allows_approximate_tanh(absolute, 1, {-1, 1});
@@ -115,6 +175,7 @@ class Relaxer {
   Rewriter r_;
   std::vector<ValueRange> ranges_;
   std::vector<Room> room_;
+  std::vector<bool> rounded_;
 };
 
 }  // namespace

@@ -70,5 +70,6 @@ std::span<const Rule> scan_rules();
 std::span<const Rule> pick_rules();
 std::span<const Rule> gather_rules();
 std::span<const Rule> position_rules();
+std::span<const Rule> select_rules();
 
 }  // namespace fuse

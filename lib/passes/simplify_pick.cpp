@@ -35,6 +35,11 @@ bool is_position(Simplifier &s, NodeId id, int axis) {
 
 /// The node with extent 1 along the axis, if it is the same all along it.
 NodeId constant_along(Simplifier &s, NodeId id, int axis) {
+  if (s.is_constant(id)) {
+    Shape shape = s.shape(id);
+    shape[static_cast<std::size_t>(axis)] = 1;
+    return build_constant(s.g, s.literal(id), shape);
+  }
   if (!s.is(id, Op::Broadcast)) return kNoNode;
   const Shape &from = s.shape(s.arg(id, 0));
   Shape shape = s.shape(id);
@@ -107,42 +112,37 @@ NodeId sum_of_pick(Simplifier &s, NodeId n) {
   return is_float(s.dtype(n)) ? s.make(n, Op::Add, {picked, s.constant(n, 0.0)}) : picked;
 }
 
-NodeId build_scaled_pick(Simplifier &s, NodeId n, NodeId t, std::int64_t extent, NodeId a,
-                         NodeId w) {
-  const Shape at = s.shape(w);
-  auto scaled = [&](Literal by) {
-    NodeId constant = build_constant(s.g, by, at);
-    return s.g.add(Op::Mul, s.dtype(w), at, {{w, constant}});
-  };
-  NodeId inside = s.is_inside(t, extent);
-  NodeId zero = s.make(w, Op::Mul, {w, s.constant(w, 0.0)}), hit = scaled(s.literal(a));
-  NodeId sum = s.make(w, Op::Add, {zero, s.make(w, Op::Select, {inside, hit, zero})});
-  return build_reshape(s.g, s.make(w, Op::Add, {sum, s.constant(w, 0.0)}), s.shape(n));
+/// Whether elements are 0, of either sign, or NaN: zeros times something.
+bool is_0_or_nan(Simplifier &s, NodeId id) {
+  auto is_0 = [&](NodeId x) { return s.is_number(x, 0.0) || s.is_number(x, -0.0); };
+  while (s.is(id, Op::Broadcast) || s.is(id, Op::Reshape) || s.is(id, Op::Cast) ||
+         s.is(id, Op::Neg))
+    id = s.arg(id, 0);
+  return is_0(id) || (s.is(id, Op::Mul) && (is_0(s.arg(id, 0)) || is_0(s.arg(id, 1))));
 }
 
-/// sum over c of select(c == t, a, 0) * w, w the same for all c: a * w and zeros times w, which are
-/// NaN where w is not finite.
-NodeId sum_of_scaled_pick(Simplifier &s, NodeId n) {
+/// sum over c of select(c == t, a, b), where b is 0 or NaN and both are the same for all c: a and
+/// zeros, or NaN.
+NodeId sum_of_shared_pick(Simplifier &s, NodeId n) {
   const AxesAttr attr = s.g.attr<AxesAttr>(n);
-  NodeId product = s.arg(n, 0);
-  if (attr.axes.size() != 1 || !s.is(product, Op::Mul)) return kNoNode;
+  NodeId select = s.arg(n, 0);
+  if (attr.axes.size() != 1 || !s.is(select, Op::Select) || !is_float(s.dtype(n))) return kNoNode;
   int axis = attr.axes[0];
-  const Dim extent = s.shape(product)[static_cast<std::size_t>(axis)];
-  if (!extent.is_static() || extent.value() < 2) return kNoNode;
-  for (std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-    NodeId select = s.arg(product, i);
-    bool picks = s.is(select, Op::Select) && s.is_constant(s.arg(select, 1)) &&
-                 s.is_number(s.arg(select, 2), 0.0);
-    NodeId w = picks ? constant_along(s, s.arg(product, 1 - i), axis) : kNoNode;
-    NodeId t = w != kNoNode ? picked_position(s, select, axis) : kNoNode;
-    if (t != kNoNode) return build_scaled_pick(s, n, t, extent.value(), s.arg(select, 1), w);
-  }
-  return kNoNode;
+  const Dim extent = s.shape(select)[static_cast<std::size_t>(axis)];
+  if (!extent.is_static() || extent.value() < 2 || !is_0_or_nan(s, s.arg(select, 2)))
+    return kNoNode;
+  NodeId a = constant_along(s, s.arg(select, 1), axis);
+  NodeId b = constant_along(s, s.arg(select, 2), axis);
+  NodeId t = a != kNoNode && b != kNoNode ? picked_position(s, select, axis) : kNoNode;
+  if (t == kNoNode) return kNoNode;
+  NodeId picked = s.make(a, Op::Select, {s.is_inside(t, extent.value()), a, b});
+  NodeId sum = s.make(a, Op::Add, {s.make(a, Op::Add, {b, picked}), s.constant(a, 0.0)});
+  return build_reshape(s.g, sum, s.shape(n));
 }
 
 constexpr Rule kRules[] = {
+    {Op::Sum, "sum of zeros and one number that the row shares", sum_of_shared_pick},
     {Op::Sum, "sum that picks one element of a row", sum_of_pick},
-    {Op::Sum, "sum of zeros and one number, times what the row shares", sum_of_scaled_pick},
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ class Tolerance {
       : g_(graph),
         ranges_(value_ranges(graph)),
         room_(graph.size(), {kNoUser, kNoUser}),
+        rounded_(rounded_to_16_bits(graph)),
         inexact_(graph.size()),
         positive_(graph.size()) {}
 
@@ -56,7 +57,7 @@ class Tolerance {
   const GraphData &g_;
   std::vector<ValueRange> ranges_;
   std::vector<Room> room_;
-  std::vector<bool> inexact_, positive_;
+  std::vector<bool> rounded_, inexact_, positive_;
 
   bool operand_is(const std::vector<bool> &property, NodeId id) const {
     auto operands = g_.operands(id);
@@ -187,14 +188,57 @@ class Tolerance {
     if (is_float16(g_.dtype(id))) return inexact_function;
     if (op == Op::Tanh && g_.dtype(id) == DType::F32)
       return allows_approximate_tanh(room_[id].in(ranges_[id]), 1, ranges_[id]);
-    bool candidate = inexact_function || (op == Op::Div && operand_is(inexact_, id));
-    return candidate && g_.dtype(id) == DType::F32 && room_[id].relative >= kApproximateError;
+    bool has_room = room_[id].relative >= kApproximateError;
+    bool divides = op == Op::Div && operand_is(inexact_, id) && (has_room || rounded_[id]);
+    return g_.dtype(id) == DType::F32 && (divides || (inexact_function && has_room));
   }
 };
+
+/// Whether errors of operands are those of the result, but for a factor near one.
+bool passes_errors(Op op) {
+  switch (op) {
+    case Op::Neg:
+    case Op::Abs:
+    case Op::Sqrt:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Div:
+    case Op::Fma:
+    case Op::Min:
+    case Op::Max:
+    case Op::Select:
+    case Op::Sum:
+    case Op::CumSum:
+    case Op::Broadcast:
+    case Op::Reshape:
+    case Op::Transpose:
+    case Op::Slice:
+    case Op::Flip:
+    case Op::Pad:
+    case Op::Concat:
+    case Op::Gather: return true;
+    default: return false;
+  }
+}
 
 }  // namespace
 
 std::vector<bool> approximable(const GraphData &graph) { return Tolerance(graph).approximable(); }
+
+std::vector<bool> rounded_to_16_bits(const GraphData &g) {
+  std::vector<bool> rounded(g.size(), true);
+  for (const Output &o : g.outputs) rounded[o.node] = false;
+  for (const auto &[id, marked] : g.keep_marks) rounded[id] = rounded[id] && !marked;
+  for (NodeId id = static_cast<NodeId>(g.size()); id-- > 0;) {
+    bool rounds = g.node(id).op == Op::Cast && is_float16(g.dtype(id));
+    bool passes =
+        rounds || (passes_errors(g.node(id).op) && g.dtype(id) == DType::F32 && rounded[id]);
+    if (passes) continue;
+    for (NodeId operand : g.operands(id)) rounded[operand] = false;
+  }
+  return rounded;
+}
 
 std::vector<Room> room_for_error(const GraphData &graph) { return Tolerance(graph).room(); }
 

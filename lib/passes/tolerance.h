@@ -19,6 +19,19 @@ inline constexpr double kApproximateTanhError = 0x1.04p-11;
 /// graph alone: results do not depend on what shares a kernel.
 std::vector<bool> approximable(const GraphData &graph);
 
+/// By node: whatever comes of it is rounded to 16 bits, behind sums, products and views alone. A
+/// few more units in the last place of f32 are lost there. Where operands cancel, they weigh as
+/// much as those that f32 itself has rounded away.
+std::vector<bool> rounded_to_16_bits(const GraphData &graph);
+
+/// What the readers of a value let pass, by node.
+struct Leeway {
+  std::vector<bool> approximable, rounded;
+
+  explicit Leeway(const GraphData &graph)
+      : approximable(fuse::approximable(graph)), rounded(rounded_to_16_bits(graph)) {}
+};
+
 /// The larger of two errors that the readers of a value leave to it.
 struct Room {
   double relative = 0;  // to each element

@@ -2,6 +2,8 @@
 // arg-reductions.
 #include "cases/case_run.h"
 
+#include <cmath>
+
 namespace fuse::cases {
 
 namespace {
@@ -36,6 +38,39 @@ TEST(ReductionCases, RowsOutsideTheTileStayOutOfAColumnSum) {
       %e = exp %f
       %t = sum %e axes=[0]
       return %m, %s, %t })"),
+              samples);
+}
+
+// A sum may rise with its maximum in one pass, unless its weight waits for another reduction; of a
+// row of -inf alone it is NaN, one operation at a time too.
+TEST(ReductionCases, SumsThatRiseWithTheirMaximum) {
+  auto value = [](std::int64_t j) { return double(j % 7) * 0.5 + double(j == 11) * 4; };
+  std::vector<Sample> samples;
+  for (std::int64_t columns : {40, 5000, 70000}) {
+    Tensor x = generate(f32, {3, columns}, [&](std::int64_t i) {
+      return i / columns == 2 ? -kInf : value(i % columns);
+    });
+    double sum = 0, weighted = 0, total = 0;
+    for (std::int64_t j = 0; j < columns; ++j) total += value(j);
+    for (std::int64_t j = 0; j < columns; ++j) {
+      double e = std::exp(value(j) - value(11));
+      sum += e, weighted += value(j) / total * e;
+    }
+    Sample s{{x}, {}, {{"C", columns}}};
+    s.wanted = {within(f32, {3}, {sum, sum, kNaN}, {0, 1e-5, 0}),
+                within(f32, {3}, {weighted, weighted, kNaN}, {0, 1e-4, 0})};
+    samples.push_back(std::move(s));
+  }
+  run_samples(parse(R"(graph @online(%x: f32[3, C]) {
+      %m = max %x axes=[1] keep
+      %d = sub %x, %m
+      %e = exp %d
+      %s = sum %e axes=[1]
+      %t = sum %x axes=[1] keep
+      %w = div %x, %t
+      %p = mul %w, %e
+      %q = sum %p axes=[1]
+      return %s, %q })"),
               samples);
 }
 

@@ -52,13 +52,12 @@ bool BodyBuilder::Key::operator<(const Key &other) const {
 }
 
 BodyBuilder::BodyBuilder(const GraphData &graph, const PlannedKernel &planned, const Domain &domain,
-                         Kernel &kernel, const KernelTensors &tensors,
-                         const std::vector<bool> &approximable)
+                         Kernel &kernel, const KernelTensors &tensors, const Leeway &leeway)
     : g_(graph),
       domain_(domain),
       kernel_(kernel),
       tensors_(tensors),
-      approximable_(approximable),
+      leeway_(leeway),
       members_(planned.nodes.begin(), planned.nodes.end()) {
   for (NodeId id : planned.nodes)
     for (NodeId operand : graph.operands(id)) depth_[id] = std::max(depth_[id], depth(operand) + 1);
@@ -289,7 +288,7 @@ ValueId BodyBuilder::emit_elementwise(const Key &key) {
   for (std::size_t i = 0; i < g_.operands(key.node).size(); ++i)
     operands.push_back(*find(operand_key(key, i)));
   Op op = g_.node(key.node).op;
-  bool approximate = approximable_[key.node];
+  bool approximate = leeway_.approximable[key.node];
   if (approximate && op == Op::Div && is_shared_divisor(operands[0], operands[1]))
     return emit_shared_division(operands[0], operands[1]);
   ValueId result = compute(op, g_.dtype(key.node), std::move(operands));

@@ -6,9 +6,10 @@
 
 #include "ir/kernel.h"
 #include "ir/plan.h"
+#include "passes/online.h"
 #include "passes/schedule/access.h"
 #include "passes/schedule/index_map.h"
-#include "passes/schedule/online.h"
+#include "passes/tolerance.h"
 
 #include <map>
 #include <set>
@@ -46,7 +47,7 @@ Stmt in_layout(LayoutId layout, std::vector<Stmt> body);
 class BodyBuilder {
  public:
   BodyBuilder(const GraphData &graph, const PlannedKernel &planned, const Domain &domain,
-              Kernel &kernel, const KernelTensors &tensors, const std::vector<bool> &approximable);
+              Kernel &kernel, const KernelTensors &tensors, const Leeway &leeway);
 
   std::vector<Stmt> *outer = nullptr;
   std::vector<Stmt> *inner = nullptr;
@@ -62,9 +63,7 @@ class BodyBuilder {
   /// side, so that they meet other threads together. Their results become available to users.
   void reduce(const std::vector<NodeId> &nodes);
   /// The same for a sum and the maximum that scales it, folded as one.
-  void reduce_online(NodeId sum, const OnlineSum &online);
-  /// Likewise, where users of the terms come behind the sum.
-  void reduce_with_terms(NodeId sum, const OnlineSum &online);
+  void reduce_online(NodeId sum, const OnlineFold &fold);
 
   /// Results of a reduction's monoid, before conversion.
   const std::vector<ValueId> &reduced(NodeId node) const { return reduce_results_.at(node); }
@@ -112,7 +111,7 @@ class BodyBuilder {
   const Domain &domain_;
   Kernel &kernel_;
   const KernelTensors &tensors_;
-  const std::vector<bool> &approximable_;  // by node
+  const Leeway &leeway_;
   std::set<NodeId> members_;
   std::map<NodeId, int> depth_;  // of members: operations behind one another that lead to it
   std::map<Key, Emitted> memo_;
@@ -122,6 +121,7 @@ class BodyBuilder {
   std::set<ValueId> moderate_;  // divisors whose reciprocals keep their digits
   GuardConditions guard_conditions_;
   std::map<NodeId, std::vector<ValueId>> reduce_results_;
+  std::map<NodeId, NodeId> maxima_;  // of sums folded online that more than quotients read
   std::map<NodeId, std::vector<ValueId>> scan_starts_;
   std::map<Key, ValueId> crossed_;  // packed elements, made opaque where they are used again
   std::vector<int> cheap_ops_;      // by value: operations that bring it back from what is held
@@ -175,6 +175,7 @@ class BodyBuilder {
   ValueId compare_with_zero(Op op, const Index &index);
   ValueId compute(Op op, DType dtype, std::vector<ValueId> operands);
   ValueId both(ValueId a, ValueId b);
+  ValueId nan_with_infinite(ValueId maximum, ValueId sum);
   std::vector<ValueId> reduce_operands(NodeId node);
   ValueId depend_on_all_folded(ValueId value, const std::vector<DimId> &folded);
   std::vector<ValueId> emit_reduce(Monoid monoid, const std::vector<DimId> &folded,

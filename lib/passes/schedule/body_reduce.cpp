@@ -25,8 +25,19 @@ ValueId BodyBuilder::emit_reduced(const Key &key) {
   }
   const std::vector<ValueId> &results = reduce_results_.at(key.node);
   ValueId result = is_arg_reduce(g_.node(key.node).op) ? results[1] : results[0];
+  if (auto it = maxima_.find(key.node); it != maxima_.end())
+    result = nan_with_infinite(reduce_results_.at(it->second)[0], result);
   DType type = g_.dtype(key.node);
   return kernel_.values[result].dtype == type ? result : compute(Op::Cast, type, {result});
+}
+
+/// The sum of exp(u - max(u)) is NaN where the maximum is infinite; folded online it counts nothing
+/// where all of u is -inf.
+ValueId BodyBuilder::nan_with_infinite(ValueId maximum, ValueId sum) {
+  ValueId nan_or_0 = compute(Op::Sub, DType::F32, {maximum, maximum});
+  ValueId result = compute(Op::Add, DType::F32, {sum, nan_or_0});
+  if (moderate_.contains(sum)) moderate_.insert(result);
+  return result;
 }
 
 Monoid BodyBuilder::monoid_of(Op op) {
@@ -103,29 +114,25 @@ std::vector<ValueId> BodyBuilder::emit_reduce(Monoid monoid, const std::vector<D
   return results;
 }
 
-void BodyBuilder::reduce_online(NodeId sum, const OnlineSum &online) {
-  const Fold &fold = domain_.folds.at(online.maximum);
+void BodyBuilder::reduce_online(NodeId sum, const OnlineFold &online) {
+  const auto &[maximum, exponent, weight, exponential] = online.sum;
+  const Fold &fold = domain_.folds.at(maximum);
   auto operand = [&](NodeId node) { return lower_at({node, kNone, fold.operand}); };
-  ValueId u = depend_on_all_folded(operand(online.exponent), fold.dims);
-  ValueId weight = online.weight == kNoNode ? emit_constant(float_literal(DType::F32, 1))
-                                            : operand(online.weight);
+  ValueId u = depend_on_all_folded(operand(exponent), fold.dims);
+  ValueId w = weight == kNoNode ? emit_constant(float_literal(DType::F32, 1)) : operand(weight);
   std::vector<ValueId> results =
-      emit_reduce(Monoid::Online, fold.dims, {u, weight}, {DType::F32, DType::F32});
+      emit_reduce(Monoid::Online, fold.dims, {u, w}, {DType::F32, DType::F32});
   // The largest term is its weight: beside 1, terms that are no normal numbers do not count.
-  inner->back().approximate = online.weight == kNoNode;
-  reduce_results_[online.maximum] = {results[0]};
+  inner->back().approximate = weight == kNoNode;
+  reduce_results_[maximum] = {results[0]};
   reduce_results_[sum] = {results[1]};
-}
-
-void BodyBuilder::reduce_with_terms(NodeId sum, const OnlineSum &online) {
-  reduce_online(sum, online);
-  Stmt &fold = inner->back();
-  ValueId u = fold.operands[0];
+  if (online.read_sum) maxima_[sum] = maximum;
+  if (!online.terms) return;
   ValueId terms = add_value(DType::F32, kernel_.values[u].dims);
-  fold.results.push_back(terms);
-  fold.terms = true;
-  moderate_.insert(fold.results[1]);  // the largest term is 1
-  memo_[{online.exponential, kNone, domain_.folds.at(sum).operand}] = {terms, true};
+  inner->back().results.push_back(terms);
+  inner->back().terms = true;
+  moderate_.insert(results[1]);  // the largest term is 1
+  memo_[{exponential, kNone, domain_.folds.at(sum).operand}] = {terms, true};
 }
 
 void BodyBuilder::set_reduced(NodeId node, std::vector<ValueId> results) {

@@ -28,14 +28,14 @@ namespace {
 class Assembler {
  public:
   Assembler(const GraphData &graph, const PlannedKernel &planned, const KernelMemory &memory,
-            const Target &target, const LowerOptions &options,
-            const std::vector<bool> &approximable, int common_threads)
+            const Target &target, const LowerOptions &options, const Leeway &leeway,
+            int common_threads)
       : g_(graph),
         planned_(planned),
         memory_(memory),
         target_(target),
         options_(options),
-        approximable_(approximable),
+        leeway_(leeway),
         common_threads_(common_threads),
         sizes_(graph.symbols, options),
         usual_sizes_(options.sizes) {
@@ -48,9 +48,9 @@ class Assembler {
     domain_ = planned_.domain;
     add_tensors();
     reductions_ = analyze_reductions(g_, planned_);
-    match_terms();
+    match_online();
     reductions_.use.exchanges =
-        reductions_.use.levels - (with_terms_.empty() ? 0 : 1) + reductions_.use.scans;
+        reductions_.use.levels - (online_.empty() ? 0 : 1) + reductions_.use.scans;
     std::vector<Stmt> body;
     draft(body);
     domain_ = merge_dims(domain_, body);
@@ -82,7 +82,7 @@ class Assembler {
   const KernelMemory &memory_;
   const Target &target_;
   const LowerOptions &options_;
-  const std::vector<bool> &approximable_;
+  const Leeway &leeway_;
   int common_threads_;
   SizeAssumptions sizes_;
   Bindings usual_sizes_;
@@ -91,7 +91,7 @@ class Assembler {
   Domain domain_;
   KernelTensors tensors_;
   KernelReductions reductions_;
-  std::map<NodeId, OnlineSum> with_terms_;  // sums with their maximum, terms held: resident kernels
+  std::map<NodeId, OnlineFold> online_;  // sums with their maximum: of resident kernels
   bool has_strides_ = false;
   Mapping mapping_;
   BuiltKernel built_;
@@ -123,18 +123,21 @@ class Assembler {
     }
   }
 
-  /// One exchange between threads finds the maximum and the sum, where the results are rounded to
-  /// 16 bits: a term relative to its thread's maximum is rounded once more.
-  void match_terms() {
+  /// One exchange between threads finds the maximum and the sum. A term relative to its thread's
+  /// maximum is rounded once more: quotients must have room for that.
+  void match_online() {
     for (const auto &[node, level] : reductions_.level) {
-      if (level != 2) continue;
-      std::optional<OnlineSum> match = match_online_sum(g_, node);
-      if (!match || match->weight != kNoNode || !approximable_[match->exponential]) continue;
+      std::optional<OnlineSum> match;
+      if (level == 2) match = match_online_sum(g_, node);
+      if (!match || match->weight != kNoNode || is_stored(match->exponential)) continue;
       auto maximum = reductions_.level.find(match->maximum);
-      if (maximum == reductions_.level.end() || maximum->second != 1 ||
-          is_stored(match->exponential) || is_stored(node))
-        continue;
-      if (divides_its_terms(g_, node, *match, planned_.nodes)) with_terms_[node] = *match;
+      if (maximum == reductions_.level.end() || maximum->second != 1) continue;
+      TermReaders readers = readers_of_terms(g_, node, *match, planned_.nodes);
+      bool has_room = leeway_.approximable[match->exponential] ||
+                      std::all_of(readers.quotients.begin(), readers.quotients.end(),
+                                  [&](NodeId id) { return leeway_.rounded[id]; });
+      if (!readers.others && has_room)
+        online_[node] = {*match, !readers.quotients.empty(), readers.read_sum || is_stored(node)};
     }
   }
 
@@ -142,23 +145,23 @@ class Assembler {
     return std::find(planned_.stores.begin(), planned_.stores.end(), id) != planned_.stores.end();
   }
 
-  bool has_terms(NodeId node) const {
-    return std::any_of(with_terms_.begin(), with_terms_.end(), [&](const auto &entry) {
-      return entry.first == node || entry.second.maximum == node;
+  bool is_online(NodeId node) const {
+    return std::any_of(online_.begin(), online_.end(), [&](const auto &entry) {
+      return entry.first == node || entry.second.sum.maximum == node;
     });
   }
 
   BodyBuilder begin() {
     built_.kernel.dims = domain_.dims;
     built_.kernel.values.clear();
-    return BodyBuilder(g_, planned_, domain_, built_.kernel, tensors_, approximable_);
+    return BodyBuilder(g_, planned_, domain_, built_.kernel, tensors_, leeway_);
   }
 
   void draft(std::vector<Stmt> &body) {
     body.clear();
     BodyBuilder builder = begin();
     builder.outer = builder.inner = &body;
-    reduce_levels(builder, [this](NodeId node) { return !has_terms(node); }, true);
+    reduce_levels(builder, [this](NodeId node) { return !is_online(node); }, true);
     for (NodeId id : planned_.stores) builder.store(id);
     finish(builder);
     reductions_.use.held_bytes = most_held_bytes(built_.kernel, domain_, body);
@@ -167,8 +170,8 @@ class Assembler {
 
   /// Reductions one after another, those that may go together together.
   template <class Predicate>
-  void reduce_levels(BodyBuilder &builder, Predicate wanted, bool terms) {
-    int levels = terms && !with_terms_.empty() ? 1 : 0;
+  void reduce_levels(BodyBuilder &builder, Predicate wanted, bool online) {
+    int levels = online && !online_.empty() ? 1 : 0;
     for (const auto &[node, level] : reductions_.level)
       if (wanted(node)) levels = std::max(levels, level);
     for (int level = 1; level <= levels; ++level) {
@@ -176,8 +179,8 @@ class Assembler {
       for (const auto &[node, l] : reductions_.level)
         if (l == level && wanted(node)) nodes.push_back(node);
       builder.reduce(nodes);
-      if (terms && level == 1)
-        for (const auto &[sum, online] : with_terms_) builder.reduce_with_terms(sum, online);
+      if (online && level == 1)
+        for (const auto &[sum, fold] : online_) builder.reduce_online(sum, fold);
       builder.cross_barrier();
     }
   }
@@ -276,7 +279,7 @@ class Assembler {
         nodes.push_back(node);
     builder.reduce(nodes);
     if (pass == 1) {
-      for (const auto &[sum, online] : reductions_.online) builder.reduce_online(sum, online);
+      for (const auto &[sum, online] : reductions_.online) builder.reduce_online(sum, {online});
       store_all(builder, false);
     }
     if (domain_.has_columns()) issue_loads_first(inner);
@@ -382,9 +385,8 @@ class Assembler {
 
 BuiltKernel build_kernel(const GraphData &graph, const PlannedKernel &planned,
                          const KernelMemory &memory, const Target &target,
-                         const LowerOptions &options, const std::vector<bool> &approximable,
-                         int common_threads) {
-  return Assembler(graph, planned, memory, target, options, approximable, common_threads).run();
+                         const LowerOptions &options, const Leeway &leeway, int common_threads) {
+  return Assembler(graph, planned, memory, target, options, leeway, common_threads).run();
 }
 
 }  // namespace fuse

@@ -40,11 +40,10 @@ struct KernelMemory {
   std::map<NodeId, std::vector<MemoryLayout>> writes;
 };
 
-/// Lays a planned kernel on the machine. `approximable`: by node, see tolerance.h. With
+/// Lays a planned kernel on the machine. `leeway`: see tolerance.h. With
 /// `common_threads`, so that others of its kind differ from it in sizes alone: pack_instances.
 BuiltKernel build_kernel(const GraphData &graph, const PlannedKernel &planned,
                          const KernelMemory &memory, const Target &target,
-                         const LowerOptions &options, const std::vector<bool> &approximable,
-                         int common_threads = 0);
+                         const LowerOptions &options, const Leeway &leeway, int common_threads = 0);
 
 }  // namespace fuse

@@ -104,6 +104,8 @@ class Analysis {
       if (pass == 1) continue;
       std::optional<OnlineSum> match = match_online_sum(g_, node);
       if (!match || !r_.pass.count(match->maximum)) return;
+      // A weight that is another reduction's is not there yet in the pass over the elements.
+      if (match->weight != kNoNode && passes_[match->weight] > 0) return;
       if (domain_.folds.at(node).dims != domain_.folds.at(match->maximum).dims) return;
       matches[node] = *match;
     }

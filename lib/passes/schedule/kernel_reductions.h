@@ -2,8 +2,8 @@
 #pragma once
 
 #include "ir/plan.h"
+#include "passes/online.h"
 #include "passes/schedule/mapping.h"
-#include "passes/schedule/online.h"
 
 #include <map>
 #include <set>

@@ -112,22 +112,37 @@ class Chooser : MappingBuilder {
     std::int64_t down = std::max<std::int64_t>(1, tuned_threads(kFlatThreads) / lanes);
     if (keeps && map_resident_columns(n, lanes, down)) return;
     fit_exchange(lanes * down, 2);  // wider vectors of so many states take many registers
-    std::int64_t step = down * unroll();
+    std::int64_t step = down * unroll(),
+                 vectors = narrow_vectors(usual(columns), lanes, lanes * down);
     std::int64_t parts =
-        keeps ? 1 : parts_of_columns(n, ceil_div(usual(columns), lanes * vec_), step);
+        keeps ? 1 : parts_of_columns(n, ceil_div(usual(columns), lanes * vec_ * vectors), step);
     m_.form = keeps || parts == 1 ? Form::Streaming : Form::Split;
     m_.threads = static_cast<int>(lanes * down);
     Index count = ceildiv(extent(folded_), parts * step);
     Axis folded =
         axis(folded_, {digit(DigitKind::Grid, parts), digit(DigitKind::Loop, count, 1, kRowLoop),
                        digit(DigitKind::Reg, unroll()), digit(DigitKind::Thread, down, lanes)});
-    std::vector<Axis> kept = column_axes(lanes, parts);
+    std::vector<Axis> kept = column_axes(lanes, parts, vectors);
     m_.layout.axes = kept;
     m_.layout.axes.push_back(folded);
     if (m_.form != Form::Split) return;
-    Index grid_tiles = ceildiv(columns, lanes * vec_) * extent(outer());
+    Index grid_tiles = ceildiv(columns, lanes * vec_ * vectors) * extent(outer());
     finish_split(m_.threads, parts, grid_tiles, kept[0], down, lanes);
     m_.finish.axes.insert(m_.finish.axes.begin(), kept.begin() + 1, kept.end());
+  }
+
+  /// Of a thread side by side, where pitches ask for narrow ones: what rows share is computed once
+  /// for all, and enough bytes are under way.
+  std::int64_t narrow_vectors(std::int64_t columns, std::int64_t lanes,
+                              std::int64_t threads) const {
+    if (numbers_rows(inner_)) return 1;
+    std::int64_t vectors = std::max(1, widest_useful_vector() / vec_);
+    auto fits = [&] {
+      return columns >= lanes * vec_ * vectors && vectors * vec_ * unroll() <= max_slots() &&
+             exchange_bytes(threads * vectors, 2) <= kExchangeBytes;
+    };
+    while (vectors > 1 && !fits()) vectors /= 2;
+    return vectors;
   }
 
   /// Parts of columns of n elements, each a few steps long where outer dims do not count.
@@ -148,8 +163,11 @@ class Chooser : MappingBuilder {
 
   /// Narrows vectors until the states that warps tell one another fit in shared memory.
   void fit_exchange(std::int64_t threads, std::int64_t times) {
-    while (vec_ > 1 && threads * vec_ * p_.reductions.state_bytes * times > kExchangeBytes)
-      vec_ /= 2;
+    while (vec_ > 1 && exchange_bytes(threads, times) > kExchangeBytes) vec_ /= 2;
+  }
+
+  std::int64_t exchange_bytes(std::int64_t threads, std::int64_t times) const {
+    return threads * vec_ * p_.reductions.state_bytes * times;
   }
 
   /// All of the folded extent in registers, if it fits with narrower vectors or more threads.
@@ -163,7 +181,13 @@ class Chooser : MappingBuilder {
       std::int64_t bytes = ceil_div(n, down) * vec_ * p_.reductions.held_bytes;
       return ceil_div(bytes, 4) > free_registers(lanes * down);
     };
-    for (; lanes > kMinLanes && vec_ == 1 && spills(); lanes /= 2) down *= 2;
+    auto leaves_sms = [&] {
+      return !rows_alike() &&
+             ceil_div(usual(p_.domain.dims[inner_].extent), lanes * vec_) * expected_outer() <
+                 p_.target.num_sms;
+    };
+    while (vec_ > 1 && leaves_sms()) vec_ /= 2;
+    for (; lanes > kMinLanes && vec_ == 1 && (spills() || leaves_sms()); lanes /= 2) down *= 2;
     m_.form = Form::Resident;
     while (down > 1 && down / 2 * unroll() >= n) down /= 2;
     fit_exchange(lanes * down, 1);

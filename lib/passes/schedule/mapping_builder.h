@@ -59,12 +59,14 @@ class MappingBuilder : protected MappingQueries {
     return dims;
   }
 
-  /// Columns across lanes, outer kept dims on the grid; `stride` blocks share a tile.
-  std::vector<Axis> column_axes(std::int64_t lanes, const Index &stride) const {
-    Index across = ceildiv(p_.domain.dims[inner_].extent, lanes * vec_);
+  /// Columns across lanes, `vectors` of each; outer kept dims on the grid; `stride` blocks share a
+  /// tile.
+  std::vector<Axis> column_axes(std::int64_t lanes, const Index &stride,
+                                std::int64_t vectors = 1) const {
+    Index across = ceildiv(p_.domain.dims[inner_].extent, lanes * vec_ * vectors);
     std::vector<Axis> axes = {
-        axis({inner_}, {digit(DigitKind::Grid, across, stride), digit(DigitKind::Thread, lanes),
-                        digit(DigitKind::Vec, vec_)})};
+        axis({inner_}, {digit(DigitKind::Grid, across, stride), digit(DigitKind::Reg, vectors),
+                        digit(DigitKind::Thread, lanes), digit(DigitKind::Vec, vec_)})};
     if (!outer().empty())
       axes.push_back(axis(outer(), {digit(DigitKind::Grid, extent(outer()), across * stride)}));
     return axes;

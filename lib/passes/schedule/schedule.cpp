@@ -24,11 +24,7 @@ class Scheduler {
  public:
   Scheduler(const GraphData &graph, const Plan &plan, const Target &target,
             const LowerOptions &options)
-      : g_(graph),
-        plan_(plan),
-        target_(target),
-        options_(options),
-        approximable_(approximable(graph)) {
+      : g_(graph), plan_(plan), target_(target), options_(options), leeway_(graph) {
     options_.sizes = expected_sizes(graph.symbols, plan.sizes.empty() ? options.sizes : plan.sizes);
   }
 
@@ -69,7 +65,7 @@ class Scheduler {
   const Plan &plan_;
   const Target &target_;
   LowerOptions options_;  // the sizes are those of the plan
-  std::vector<bool> approximable_;
+  Leeway leeway_;
   Program program_;
   std::vector<bool> is_next_;  // by kernel: the second of a planned one
   // By memory root: a reshape lies where its operand lies.
@@ -195,7 +191,7 @@ class Scheduler {
     Tuning &tuning = options.tunings[planned.name];
     for (;; --tuning.threads) {
       BuiltKernel built =
-          build_kernel(g_, planned, memory, target_, options, approximable_, common_threads);
+          build_kernel(g_, planned, memory, target_, options, leeway_, common_threads);
       choose_pipes(built.kernel, target_, tuning.stages);
       bool fits = fits_memory(built.kernel) &&
                   std::all_of(built.next.begin(), built.next.end(),

@@ -54,6 +54,61 @@ TEST(Relax, TailsOfASigmoidStay) {
   EXPECT_EQ(relaxed(wide, f32), "sigmoid(sigmoid(x))");
 }
 
+Value log_softmax_of(Value x) {
+  Value d = x - broadcast(reduce_max(x, {1}, true), x.shape());
+  return d - broadcast(log(sum(exp(d), {1}, true)), x.shape());
+}
+
+TEST(Relax, ASoftmaxFromItsLogarithmIsAQuotient) {
+  const std::string d = "sub(x, broadcast[4, 6](max{1}(x)))";
+  const std::string quotient = "div(exp(" + d + "), broadcast[4, 6](sum{1}(exp(" + d + "))))";
+  auto softmax = [](auto &, Value x, Value) { return cast(exp(log_softmax_of(x)), bf16); };
+  EXPECT_EQ(relaxed(softmax, f32), "cast:bf16(" + quotient + ")");
+  auto gradient = [](auto &, Value x, Value y) { return cast(y - exp(log_softmax_of(x)), bf16); };
+  EXPECT_EQ(relaxed(gradient, f32), "cast:bf16(sub(y, " + quotient + "))");
+  auto wide = [](auto &, Value x, Value) { return exp(log_softmax_of(x)); };
+  EXPECT_EQ(relaxed(wide, f32).find("div"), std::string::npos);
+}
+
+TEST(Relax, PositionsAreComparedInNarrowIntegers) {
+  auto causal = [](Graph &g, Value, Value) {
+    return g.iota(i64, {4, 6}, 1) <= g.iota(i64, {4, 6}, 0);
+  };
+  EXPECT_EQ(relaxed(causal, f32), "le(iota{1}[4, 6], iota{0}[4, 6])");
+  Graph narrow = relax(graph_of(causal, f32));
+  for (NodeId id = 0; id < narrow.data().size(); ++id) {
+    EXPECT_TRUE(narrow.data().node(id).op != Op::Iota || narrow.data().dtype(id) == i32);
+  }
+  auto hit = [](Graph &g, Value x, Value) {
+    Value t = cast(sum(x, {1}, true), i64);
+    return eq(g.iota(i64, {4, 6}, 1), broadcast(t, {4, 6}));
+  };
+  const std::string t = "cast:i64(sum{1}(x))";
+  EXPECT_EQ(relaxed(hit, f32),
+            "eq(iota{1}[4, 6], broadcast[4, 6](select(and(ge(" + t + ", 0), lt(" + t +
+                ", 6)), cast:i32(" + t + "), -1)))");
+  auto order = [](Graph &g, Value x, Value) {
+    return g.iota(i64, {4, 6}, 1) < broadcast(cast(sum(x, {1}, true), i64), {4, 6});
+  };
+  EXPECT_EQ(relaxed(order, f32), "lt(iota{1}[4, 6], broadcast[4, 6](" + t + "))");
+}
+
+TEST(RoundedTo16Bits, ThroughSumsAndProductsAlone) {
+  auto rounded = [](const Build &build) {
+    Graph g = graph_of(build, f32);
+    return bool(rounded_to_16_bits(g.data())[0]);
+  };
+  EXPECT_TRUE(rounded([](auto &, Value x, Value y) { return cast((x - y) * y, bf16); }));
+  EXPECT_TRUE(rounded([](auto &, Value x, Value) { return cast(sum(x, {1}), f16); }));
+  EXPECT_FALSE(rounded([](auto &, Value x, Value y) { return (x - y) * y; }));
+  EXPECT_FALSE(rounded([](auto &, Value x, Value) { return cast(exp(x), bf16); }));
+  EXPECT_FALSE(rounded([](auto &, Value x, Value) { return cast(floor(x), bf16); }));
+  EXPECT_FALSE(rounded([](Graph &g, Value x, Value) {
+    g.output("wide", x * 2.0);
+    return cast(x, bf16);
+  }));
+}
+
 TEST(Approximable, FunctionsWhoseReaderRounds) {
   Graph g = graph_of([](auto &, Value x, Value y) { return cast(exp(x) / y, bf16); }, f32);
   std::vector<bool> may = approximable(g.data());

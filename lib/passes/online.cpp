@@ -1,5 +1,5 @@
 // Matches by structure, through broadcasts; names of builders play no part.
-#include "passes/schedule/online.h"
+#include "passes/online.h"
 
 #include <algorithm>
 
@@ -47,24 +47,24 @@ std::optional<OnlineSum> match_online_sum(const GraphData &g, NodeId sum) {
   return std::nullopt;
 }
 
-bool divides_its_terms(const GraphData &g, NodeId sum, const OnlineSum &online,
-                       const std::vector<NodeId> &members) {
+TermReaders readers_of_terms(const GraphData &g, NodeId sum, const OnlineSum &online,
+                             const std::vector<NodeId> &members) {
   std::vector<NodeId> forms = {sum};  // the sum, and views of it
-  bool divides = false;
+  TermReaders readers;
   for (NodeId id : members) {
     Op op = g.node(id).op;
     bool reads_sum =
         std::any_of(forms.begin(), forms.end(), [&](NodeId form) { return reads(g, id, form); });
-    bool is_quotient = op == Op::Div && g.operand(id, 0) == online.exponential && reads_sum;
-    divides |= is_quotient;
     if (reads_sum && (op == Op::Broadcast || op == Op::Reshape)) {
       forms.push_back(id);
-      continue;
+    } else if (op == Op::Div && g.operand(id, 0) == online.exponential && reads_sum) {
+      readers.quotients.push_back(id);
+    } else {
+      readers.read_sum |= reads_sum;
+      readers.others |= id != sum && reads(g, id, online.exponential);
     }
-    if (is_quotient || id == sum) continue;
-    if (reads_sum || reads(g, id, online.exponential)) return false;
   }
-  return divides;
+  return readers;
 }
 
 }  // namespace fuse
