@@ -9,6 +9,17 @@
 
 namespace fuse {
 
+namespace {
+
+/// A copy of such a view may be worth its bytes: what reads it then has its elements side by side.
+bool moves_innermost_axis(const GraphData &g, NodeId id) {
+  if (g.node(id).op != Op::Transpose) return false;
+  int axis = g.attr<AxesAttr>(id).axes.back();
+  return axis + 1 != static_cast<int>(g.shape(id).size());
+}
+
+}  // namespace
+
 AtomList PlanGraphBuilder::flat(const std::vector<AtomList> &axes) const {
   AtomList all;
   for (const AtomList &axis : axes) all.insert(all.end(), axis.begin(), axis.end());
@@ -54,7 +65,7 @@ void PlanGraphBuilder::add_node(NodeId id) {
       if (op == Op::Gather) return add_gather(id);
       if (op == Op::Pad || op == Op::Concat) return add_pad_or_concat(id);
       maps_[id] = map_view(id);
-      if (in_memory_[id]) add_pointwise(id);
+      if (in_memory_[id] || moves_innermost_axis(g_, id)) add_pointwise(id);
       return;
     case OpKind::Unary:
     case OpKind::Binary:

@@ -133,6 +133,7 @@ class GroupEvaluator {
   double shared_positions(const Features &f);
   void count_ops(std::span<const PlanId> values, Features &f);
   void add_write(PlanId v);
+  double num_elements(PlanId v) const;
   void add_read(PlanId user, const PlanEdge &edge, double bytes);
   bool runs_along(const Access &access, AtomId atom) const;
   bool stays_in_l2(PlanId v) const;

@@ -37,6 +37,7 @@ struct GroupEvaluator::Features {
   double row_reads = 0;  // bytes read over the folded dims
   std::size_t reads = 0, writes = 0;
   double loads_across = 0, stores_across = 0;  // elements, each in a sector of its own
+  double loads_alone = 0;                      // likewise, the rest of which other blocks load
 
   bool has_reduction() const { return !sets.empty(); }
   bool has_columns() const { return !folds.columns.empty(); }

@@ -26,7 +26,7 @@ constexpr double kBaseRegisters = 24;
 // 12.9 M elements 25 to 50 us, of 16.8 M 78 us (layer norm of what a convolution left, sums of
 // columns). Of a loaded sector the first-level cache still has a part when a neighbour asks for it.
 constexpr double kSectorBytes = 32;
-constexpr double kSectorsStored = 2.6, kSectorsLoaded = 0.55;
+constexpr double kSectorsStored = 2.6, kSectorsLoaded = 0.55, kSectorsAlone = 1.5;
 
 // Columns that a block scans side by side; elements of a row that passes through a block which does
 // not hold it, at a time.
@@ -40,8 +40,8 @@ Work GroupEvaluator::lay_out(const Features &f) {
   Work work;
   work.hbm_bytes = f.hbm;
   work.l2_bytes = f.l2;
-  work.l2_bytes +=
-      kSectorBytes * (kSectorsStored * f.stores_across + kSectorsLoaded * f.loads_across);
+  work.l2_bytes += kSectorBytes * (kSectorsStored * f.stores_across +
+                                   kSectorsLoaded * f.loads_across + kSectorsAlone * f.loads_alone);
   work.ops = f.ops;
   work.threads = kBlockThreads;
   work.registers = kBaseRegisters + kThreadElements;

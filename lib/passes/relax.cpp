@@ -116,7 +116,7 @@ NodeId build_narrow(GraphData &g, NodeId x, std::int64_t count) {
     return build_constant(g, int_literal(type, n), g.shape(x));
   };
   NodeId low = build_elementwise(g, Op::Ge, {{x, number(DType::I64, 0)}});
-  NodeId high = build_elementwise(g, Op::Lt, {{x, number(DType::I64, count)}});
+  NodeId high = build_elementwise(g, Op::Le, {{x, number(DType::I64, count - 1)}});
   NodeId inside = build_elementwise(g, Op::And, {{low, high}});
   NodeId narrow = build_convert(g, Op::Cast, x, DType::I32);
   return build_elementwise(g, Op::Select, {{inside, narrow, number(DType::I32, -1)}});

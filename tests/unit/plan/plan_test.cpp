@@ -298,6 +298,31 @@ TEST(Plan, StoresAcrossTheLanesOfAReductionPartIt) {
   EXPECT_EQ(make_plan(transposed_sum(1)).kernels.size(), 1u);
 }
 
+/// Sums over all but the channels, of what is stored channels first and read channels last.
+TEST(Plan, LoadsThatBlocksShareWithOthersPartThem) {
+  Graph g;
+  auto x = g.input("x", bf16, {16, 56, 56, 96});
+  auto y = g.input("y", bf16, {16, 96, 56, 56});
+  Value total = transpose(x, {0, 3, 1, 2}) + y;
+  g.output("total", total);
+  g.output("sums", sum(cast(total, f32), {0, 2, 3}));
+  Plan p = make_plan(g);
+  ASSERT_EQ(p.kernels.size(), 2u);
+  EXPECT_LT(p.kernels[0].seconds + p.kernels[1].seconds, 25e-6);
+}
+
+/// A copy in another order takes the dtype that its source has, not that of its reader.
+TEST(Plan, CopiesInAnotherOrderAreNarrow) {
+  Graph g;
+  auto x = cast(transpose(g.input("x", bf16, {16, 96, 56, 56}), {0, 2, 3, 1}), f32);
+  auto d = x - like(mean(x, {3}, true), x);
+  g.output("y", cast(d * like(rsqrt(mean(d * d, {3}, true) + 1e-6), d), bf16));
+  Plan p = make_plan(g);
+  ASSERT_EQ(p.kernels.size(), 2u);
+  ASSERT_EQ(p.kernels[0].stores.size(), 1u);
+  EXPECT_EQ(g.data().dtype(p.kernels[0].stores[0]), bf16);
+}
+
 TEST(Plan, LoadsAcrossTheLanesOfRowsPartThem) {
   Graph g;
   auto x = transpose(g.input("x", bf16, {64, 1024, 196}), {0, 2, 1});
