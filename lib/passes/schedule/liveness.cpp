@@ -2,6 +2,7 @@
 #include "passes/schedule/liveness.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace fuse {
@@ -39,6 +40,16 @@ int element_bytes(const Kernel &kernel, const Domain &domain, ValueId id) {
 int most_held_bytes(const Kernel &kernel, const Domain &domain, const std::vector<Stmt> &body) {
   std::vector<std::size_t> last = last_uses(kernel, body);
   auto bytes = [&](ValueId v) { return element_bytes(kernel, domain, v); };
+  // What only the folds right behind this one use: threads meet once they all have folded.
+  auto folded_next = [&](std::size_t i) {
+    std::set<ValueId> folded;
+    for (std::size_t n = i + 1;
+         n < body.size() && is_fold(body[n - 1].kind) && is_fold(body[n].kind); ++n)
+      for (ValueId v : used_once(body[n]))
+        if (last[v] == n) folded.insert(v);
+    return std::accumulate(folded.begin(), folded.end(), 0,
+                           [&](int sum, ValueId v) { return sum + bytes(v); });
+  };
   int most = 0, held = 0, in_flight = 0;
   bool has_stored = false, has_reduced = false;
   for (std::size_t i = 0; i < body.size(); ++i) {
@@ -48,10 +59,13 @@ int most_held_bytes(const Kernel &kernel, const Domain &domain, const std::vecto
     has_stored = has_stored || kind == StmtKind::Store;
     has_reduced = has_reduced || is_fold(kind);
     if (kind == StmtKind::Load && !has_reduced) in_flight += bytes(body[i].results[0]);
-    if (is_fold(kind)) most = std::max({most, held, in_flight});
+    if (is_fold(kind)) most = std::max({most, held - folded_next(i), in_flight});
     for (ValueId v : body[i].results)
       if (last[v] > i) held += bytes(v);
-    if (is_fold(kind) || (has_stored && is_access(kind))) most = std::max(most, held);
+    // A load for all elements of a row waits for no slot: the run of statements goes on behind it.
+    bool is_shared_load = kind == StmtKind::Load && bytes(body[i].results[0]) == 0;
+    bool parts_run = is_fold(kind) || (has_stored && is_access(kind) && !is_shared_load);
+    if (parts_run) most = std::max(most, held - folded_next(i));
   }
   return most;
 }

@@ -36,9 +36,12 @@ class Registers : MappingQueries {
         elements *= extent;
         if (d.kind == DigitKind::Vec) vec = extent;
         if (!p_.domain.is_folded(a.dims[0])) states *= extent;
-        // In a loop, dims that are not walked as one have positions of their own in each slot.
-        bool has_positions = a.dims.size() > 1 && m_.form != Form::Resident;
-        if (has_positions && d.kind == DigitKind::Reg) addresses += kRegistersPerSlot * extent;
+        // Dims that are not walked as one have positions of their own in each slot. A thread that
+        // holds its elements keeps less of them, and has vectors of two accesses in work.
+        if (a.dims.size() == 1) continue;
+        bool holds = m_.form == Form::Resident;
+        if (d.kind == DigitKind::Reg) addresses += (holds ? 1 : kRegistersPerSlot) * extent;
+        if (d.kind == DigitKind::Vec && holds) addresses += std::max<std::int64_t>(0, extent - 8);
       }
     for (const Access &a : p_.accesses) {
       if (a.stmt->kind != StmtKind::Load) continue;
