@@ -219,6 +219,24 @@ std::string to_string(const DerivativeReport &r) {
          ", by differences " + std::to_string(r.by_graph) + ", scale " + std::to_string(r.scale);
 }
 
+RandomGraph with_gradients(RandomGraph random, Entropy &entropy) {
+  const GraphData &g = random.graph.data();
+  std::vector<std::string> inputs, outputs;
+  for (NodeId id : g.inputs)
+    if (is_float(g.dtype(id))) inputs.push_back(g.attr<InputAttr>(id).name);
+  std::vector<Tensor> cotangents;
+  for (const Output &o : g.outputs) {
+    if (!is_float(g.dtype(o.node))) continue;
+    outputs.push_back(o.name);
+    cotangents.push_back(
+        random_tensor(entropy, g.dtype(o.node), evaluate(g.shape(o.node), random.symbols), false));
+  }
+  if (inputs.empty() || outputs.empty()) return random;
+  random.graph = vjp(random.graph, inputs, outputs);
+  random.inputs.insert(random.inputs.end(), cotangents.begin(), cotangents.end());
+  return random;
+}
+
 DerivativeReport judge_gradient(const Graph &graph, const std::vector<Tensor> &inputs,
                                 const Bindings &symbols, Entropy &entropy) {
   const GraphData &g = graph.data();

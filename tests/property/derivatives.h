@@ -21,6 +21,10 @@ struct DerivativeReport {
 };
 std::string to_string(const DerivativeReport &report);
 
+/// The graph with the cotangents of its float inputs as further outputs, and random ones of its
+/// float outputs as further inputs. The same graph where it has no such.
+RandomGraph with_gradients(RandomGraph random, Entropy &entropy);
+
 /// Draws cotangents for the float outputs and directions for the float inputs, all of f64.
 DerivativeReport judge_gradient(const Graph &graph, const std::vector<Tensor> &inputs,
                                 const Bindings &symbols, Entropy &entropy);

@@ -1,6 +1,7 @@
 // Gradients of every operation and of random graphs, first and second, against differences.
 #include "ir/build.h"
 #include "ir/float_bits.h"
+#include "ir/graph_verify.h"
 #include "ir/op.h"
 #include "property/derivatives.h"
 
@@ -52,11 +53,11 @@ int judge(const Graph &g, const std::string &what, bool second) {
 
 using Build = std::function<NodeId(GraphData &, Op, std::vector<NodeId>)>;
 
-Graph graph_of(Op op, std::size_t operands, const Build &build) {
+Graph graph_of(Op op, DType type, std::size_t operands, const Build &build) {
   Graph g("g");
   std::vector<NodeId> ids;
   for (std::size_t i = 0; i < operands; ++i)
-    ids.push_back(g.input(std::string(1, char("xyz"[i])) + (i ? "_in" : ""), f64, {2, 4}).index());
+    ids.push_back(g.input(std::vector{"x", "y_in", "z_in"}[i], type, {2, 4}).index());
   g.output("y", g.data().value(build(g.data(), op, ids)));
   return g;
 }
@@ -75,30 +76,30 @@ std::size_t floats_of(Op op) {
 }
 
 /// Graphs of one operation on floats, whose result is one.
-std::vector<Graph> graphs_of(Op op) {
+std::vector<Graph> graphs_of(Op op, DType type = f64) {
   std::vector<Graph> graphs;
   const OpInfo &op_info = info(op);
-  if (!accepts(op_info.types, f64)) return graphs;
+  if (!accepts(op_info.types, type)) return graphs;
   switch (op_info.kind) {
     case OpKind::Unary:
     case OpKind::Binary:
-    case OpKind::Ternary: graphs.push_back(graph_of(op, floats_of(op), elementwise)); break;
+    case OpKind::Ternary: graphs.push_back(graph_of(op, type, floats_of(op), elementwise)); break;
     case OpKind::Reduce:
       if (op == Op::ArgMax || op == Op::ArgMin) break;
       for (std::vector<int> axes : {std::vector{0}, {1}, {0, 1}})
-        graphs.push_back(graph_of(op, 1, [&](GraphData &g, Op o, std::vector<NodeId> x) {
+        graphs.push_back(graph_of(op, type, 1, [&](GraphData &g, Op o, std::vector<NodeId> x) {
           return build_reduce(g, o, x[0], axes, axes[0] == 1);
         }));
       break;
     case OpKind::Scan:
       for (int n = 0; n < 8; ++n)
-        graphs.push_back(graph_of(op, 1, [&](GraphData &g, Op o, std::vector<NodeId> x) {
+        graphs.push_back(graph_of(op, type, 1, [&](GraphData &g, Op o, std::vector<NodeId> x) {
           return build_scan(g, o, x[0], {n & 1, (n & 2) != 0, (n & 4) != 0});
         }));
       break;
     default: break;
   }
-  std::erase_if(graphs, [](const Graph &g) { return g.outputs()[0].dtype() != f64; });
+  std::erase_if(graphs, [&](const Graph &g) { return g.outputs()[0].dtype() != type; });
   return graphs;
 }
 
@@ -113,6 +114,51 @@ TEST_P(EveryOp, DerivativesAreThoseOfDifferences) {
     bool is_infinite = is_extreme && what.find("exclusive") != std::string::npos;
     EXPECT_TRUE(is_infinite || judge(g, what, false) > 0) << what;
     EXPECT_TRUE(is_infinite || judge(g, what, true) > 0) << what;
+  }
+}
+
+/// The gradients by all inputs, of inputs and a cotangent that every dtype holds.
+std::vector<double> gradients(const Graph &g, Range range, std::uint64_t seed) {
+  std::vector<std::string> names;
+  for (NodeId id : g.data().inputs) names.push_back(g.data().attr<InputAttr>(id).name);
+  Graph joint = vjp(g, names, {"y"});
+  verify(joint);
+  Entropy entropy(seed);
+  std::vector<Tensor> inputs;
+  for (Value v : joint.inputs()) {
+    Range drawn = inputs.size() < names.size() ? range : Range{-1, 1};
+    Tensor wide = filled(entropy, evaluate(v.shape(), {}), drawn), t(v.dtype(), wide.shape);
+    for (std::int64_t i = 0; i < t.size(); ++i)
+      t.set_bits(i, encode_float(v.dtype(), round_float(bf16, as_double(wide.literal(i)))));
+    inputs.push_back(std::move(t));
+  }
+  std::vector<double> numbers;
+  std::vector<Expected> outputs = evaluate(joint.data(), inputs).outputs;
+  for (std::size_t n = 1; n < outputs.size(); ++n) {
+    Tensor d = rounded(outputs[n]);
+    for (std::int64_t i = 0; i < d.size(); ++i) numbers.push_back(as_double(d.literal(i)));
+  }
+  return numbers;
+}
+
+// 16-bit gradients have the digits of their dtype: nothing between is rounded to it.
+TEST_P(EveryOp, NarrowGradientsAreTheWideOnesRounded) {
+  Op op = static_cast<Op>(GetParam());
+  std::vector<Graph> wide = graphs_of(op);
+  for (auto [type, tolerance] : {std::pair{f32, 1e-5}, {f16, 0x1p-10}, {bf16, 0x1p-7}}) {
+    std::vector<Graph> narrow = graphs_of(op, type);
+    ASSERT_EQ(wide.size(), narrow.size());
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      for (Range range : kRanges) {
+        std::vector<double> w = gradients(wide[i], range, 7), n = gradients(narrow[i], range, 7);
+        for (std::size_t k = 0; k < w.size(); ++k) {
+          bool is_moderate = std::fabs(w[k]) < 1e3;
+          double bound = is_moderate ? 1e-5 + tolerance * std::fabs(w[k]) : 0;
+          EXPECT_TRUE(!is_moderate || std::fabs(n[k] - w[k]) <= bound)
+              << n[k] << ", not " << w[k] << ": " << to_string(narrow[i]);
+        }
+      }
+    }
   }
 }
 
@@ -131,21 +177,6 @@ RandomGraphOptions plain_options() {
   return options;
 }
 
-/// The graph with the cotangents of its inputs.
-void differentiate(RandomGraph &random, Entropy &entropy) {
-  std::vector<std::string> inputs, outputs;
-  for (NodeId id : random.graph.data().inputs)
-    if (random.graph.data().dtype(id) == f64)
-      inputs.push_back(random.graph.data().attr<InputAttr>(id).name);
-  for (const Output &o : random.graph.data().outputs) {
-    if (random.graph.data().dtype(o.node) != f64) continue;
-    outputs.push_back(o.name);
-    random.inputs.push_back(
-        filled(entropy, evaluate(random.graph.data().shape(o.node), random.symbols), {-1, 1}));
-  }
-  if (!outputs.empty()) random.graph = vjp(random.graph, inputs, outputs);
-}
-
 struct Tally {
   int judged = 0, poles = 0;
 };
@@ -153,7 +184,7 @@ struct Tally {
 void judge_random(std::uint64_t seed, int order, Tally &tally) {
   Entropy entropy(seed);
   RandomGraph random = random_graph(entropy, plain_options());
-  for (int n = 1; n < order; ++n) differentiate(random, entropy);
+  for (int n = 1; n < order; ++n) random = with_gradients(std::move(random), entropy);
   DerivativeReport r = judge_gradient(random.graph, random.inputs, random.symbols, entropy);
   // A direction along which nothing changes may meet an infinite derivative: asin(x / x).
   if (r.judged && !std::isfinite(r.gradient)) ++tally.poles;
