@@ -113,6 +113,17 @@ TEST(GradViews, NothingHasAGradientOfNothing) {
   EXPECT_THAT(derivative({7}, {1}, [](Value x) { return broadcast(x, {0}); }), ElementsAre(0));
 }
 
+// pytorch 198333: the mask of the backward pass is that of the forward pass.
+TEST(GradViews, DropoutDropsTheSameGradients) {
+  Graph g("g");
+  Value x = g.input("x", f32, {1000}), seed = g.constant(42, u64);
+  g.output("d", grad(dropout(x, 0.25, seed, 3), {x})[0]);
+  g.output("y", dropout(g.constant(1, f32, {1000}), 0.25, seed, 3));
+  std::vector<Tensor> inputs = {Tensor(f32, {1000}, Numbers{7})};
+  std::vector<Expected> outputs = evaluate(g.data(), inputs).outputs;
+  EXPECT_EQ(numbers(outputs[0]), numbers(outputs[1]));
+}
+
 // --- Rules of users ------------------------------------------------------------------------------
 
 TEST(CustomGradient, StopsAndStraightThrough) {
@@ -144,6 +155,23 @@ graph @mm_backward(%dy: f32[N, 3], %a: f32[N, 2], %b: f32[2, 3]) {
   EXPECT_TRUE(parse(text) == g) << text;
   EXPECT_THAT(to_string(forget_gradients(g)), testing::Not(HasSubstr("custom_gradient")));
   EXPECT_THAT(text, HasSubstr("= extern \"mm_tn\"(%a, %"));
+}
+
+// An operation of someone else is not dropped as dead: it must not be there.
+TEST(CustomGradient, WhatNoOneAsksForIsNotComputed) {
+  Graph g = parse(R"(graph @g(%a: f32[4], %b: f32[4]) {
+    %y = extern "f"(%a, %b) : f32[4]
+    %z = custom_gradient %y, %a, %b graph @back(%dy: f32[4], %a: f32[4], %b: f32[4]) {
+      %unused, %da = extern "by_a"(%dy, %b) : f32[4], f32[4]
+      %db = extern "by_b"(%a, %dy) : f32[4]
+      return %da as da, %db as db
+    }
+    return %z as z
+  })");
+  std::string text = to_string(grad(g, {"a"}));
+  EXPECT_THAT(text, HasSubstr("by_a\"(%"));
+  EXPECT_THAT(text.substr(text.rfind('}', text.size() - 3)), testing::Not(HasSubstr("by_b")));
+  verify(grad(g, {"a", "b"}));
 }
 
 TEST(CustomGradient, FunctionsMakeRules) {
