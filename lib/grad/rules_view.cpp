@@ -17,13 +17,14 @@ Value zeros(GraphData &g, DType type, const Shape &shape) {
 /// Puts step - 1 zeros behind each element of an axis but the last.
 Value spread(Value v, int axis, std::int64_t step) {
   Shape shape = v.shape();
-  std::int64_t n = shape[axis].value();
-  if (step == 1 || n == 0) return v;
-  v = unsqueeze(v, axis + 1);
-  std::vector<std::int64_t> lo(v.shape().size(), 0), hi = lo;
-  hi[axis + 1] = step - 1;
-  shape[axis] = n * step;
-  return slice(reshape(pad(v, lo, hi), shape), axis, 0, (n - 1) * step + 1);
+  auto along = shape.begin() + axis;
+  std::int64_t n = along->value();
+  if (n <= 1) return v;
+  Dim outer = num_elements(Shape(shape.begin(), along));
+  Dim inner = num_elements(Shape(along + 1, shape.end()));
+  Value apart = pad(reshape(v, {outer, n, 1, inner}), {0, 0, 0, 0}, {0, 0, step - 1, 0});
+  *along = n * step;
+  return slice(reshape(apart, shape), axis, 0, (n - 1) * step + 1);
 }
 
 /// Zeros before and behind an axis, so many that its extent is that given.
@@ -95,7 +96,7 @@ void slice_rule(Adjoint &a) {
     return a.add(0, zeros(a.graph(), dx.dtype(), extents));
   for (std::size_t i = 0; i < extents.size(); ++i) {
     int axis = static_cast<int>(i);
-    if (attr.step[i] != 1) dx = spread(dx, axis, attr.step[i]);
+    dx = attr.step[i] == 1 ? dx : spread(dx, axis, attr.step[i]);
     if (dx.shape()[i] != extents[i]) dx = surround(dx, axis, attr.start[i], extents[i]);
   }
   a.add(0, dx);
