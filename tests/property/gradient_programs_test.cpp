@@ -40,7 +40,8 @@ RandomGraph joint(std::uint64_t seed) {
 class GradientPrograms : public testing::TestWithParam<int> {
  protected:
   void try_graphs(std::uint64_t graphs, const Property &property) {
-    std::uint64_t first = std::uint64_t(GetParam()) * graphs;
+    graphs = setting("FUSE_PROPERTY_GRAPHS", graphs);
+    std::uint64_t first = setting("FUSE_PROPERTY_FIRST", 0) + std::uint64_t(GetParam()) * graphs;
     for (std::uint64_t seed = first; seed < first + graphs; ++seed)
       if (std::string fault = check(joint(seed), property); !fault.empty())
         ADD_FAILURE() << "seed " << seed << ": " << fault;
