@@ -139,6 +139,12 @@ TEST(GradientCases, ScalarsOfALaunchAreNotFrozenInGradients) {
     samples.push_back({{floats(f32, {1}, {100}), floats(f32, {1}, {9}), floats(f32, {}, {limit})},
                        {within(f32, {1}, {limit > 9 ? limit : 0}, {.rel = 1e-6})}});
   run_samples(g, samples);
+  // An extent that serves as a number.
+  std::vector<Sample> means;
+  for (std::int64_t n : {4, 8, 4})
+    means.push_back({{floats(f32, {n}, {1})}, {exact(f32, {n}, {1.0 / double(n)})}, {{"N", n}}});
+  run_samples(derivatives_of("graph @g(%x: f32[N]) { %y = mean %x axes=[0]\n return %y }", {"x"}),
+              means);
 }
 
 // Elements so far below the others that e^(their distance) is infinite.
