@@ -34,6 +34,13 @@ FUSE_API Value slice_scatter(Operand x, Value update, int axis, Dim start, Dim s
 /// f32[8] for axis 0. Text: `select_scatter %x, %u axis=0 index=3`.
 FUSE_API Value select_scatter(Operand x, Value update, int axis, Dim index);
 
+/// Zeros of the shape with the updates added where the index says: the adjoint of a gather. The
+/// updates, of floats or integers, have the shape of the integer index in the place of the axis:
+/// f32[B, T, 768] with i64[B, T] along axis 0 of [50257, 768]. What is out of range, negative
+/// indices too, adds nothing. Each element is a sum over the whole index, rounded once; the
+/// order does not depend on timing. Text: `scatter_add %index, %updates axis=0 : f32[50257, 768]`.
+FUSE_API Value scatter_add(const Shape &shape, Value index, Operand updates, int axis = 0);
+
 // --- Statistics over axes ------------------------------------------------------------------------
 
 /// Sum over the number of elements; NaN where there are none. Text: `mean %x axes=[0, 1] keep`.

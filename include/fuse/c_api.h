@@ -86,6 +86,13 @@ FUSE_C_API const char *fuse_last_error(void);
 FUSE_C_API fuse_status fuse_graph_parse(const char *text, fuse_graph **graph);
 FUSE_C_API void fuse_graph_free(fuse_graph *graph);
 
+/* The graph with derivatives: its outputs and, behind them, d_<input> for each input, of the output
+ * that is named; NULL: of the only one. FUSE_INVALID_ARGUMENT for names that it does not have and
+ * extern operations on the way, FUSE_DTYPE for integers. `joint` is freed apart. */
+FUSE_C_API fuse_status fuse_graph_grad(const fuse_graph *graph, const char *output,
+                                       const char *const *inputs, size_t num_inputs,
+                                       fuse_graph **joint);
+
 /* `options` may be NULL. The graph may be freed afterwards. */
 FUSE_C_API fuse_status fuse_compile(const fuse_graph *graph, const fuse_compile_options *options,
                                     fuse_executable **executable);

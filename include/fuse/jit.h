@@ -8,6 +8,7 @@
 #include <fuse/dtype.h>
 #include <fuse/error.h>
 #include <fuse/executable.h>
+#include <fuse/grad.h>
 #include <fuse/graph.h>
 #include <fuse/log.h>
 #include <fuse/report.h>

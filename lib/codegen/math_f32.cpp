@@ -300,7 +300,9 @@ std::optional<Num> math_f32(Op op, const std::vector<Num> &x) {
     case Op::CumMin:
     case Op::LogCumSumExp:
     case Op::Extern:
-    case Op::ExternResult: break;
+    case Op::ExternResult:
+    case Op::StopGradient:
+    case Op::CustomGradient: break;
   }
   return std::nullopt;
 }

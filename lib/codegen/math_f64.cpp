@@ -133,7 +133,9 @@ Num math_f64(Op op, const std::vector<Num> &x) {
     case Op::CumMin:
     case Op::LogCumSumExp:
     case Op::Extern:
-    case Op::ExternResult: break;
+    case Op::ExternResult:
+    case Op::StopGradient:
+    case Op::CustomGradient: break;
   }
   fail(ErrorCode::Internal, "{} is not an inexact function", info(op).text);
 }

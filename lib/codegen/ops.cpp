@@ -363,7 +363,9 @@ llvm::Value *Ops::emit_float(Op op, DType dtype, const Values &x) {
     case Op::CumMin:
     case Op::LogCumSumExp:
     case Op::Extern:
-    case Op::ExternResult: break;
+    case Op::ExternResult:
+    case Op::StopGradient:
+    case Op::CustomGradient: break;
   }
   fail(ErrorCode::Internal, "{} is not an exact float operation", info(op).text);
 }

@@ -166,7 +166,9 @@ llvm::Value *Ops::emit_int(Op op, DType dtype, const Values &x) {
     case Op::CumMin:
     case Op::LogCumSumExp:
     case Op::Extern:
-    case Op::ExternResult: break;
+    case Op::ExternResult:
+    case Op::StopGradient:
+    case Op::CustomGradient: break;
   }
   fail(ErrorCode::Internal, "{} of {} is not an integer operation", info(op).text,
        to_string(dtype));

@@ -58,6 +58,11 @@ std::vector<NodeId> build_extern(GraphData &graph, std::string_view name,
                                  std::span<const NodeId> operands, std::vector<DType> dtypes,
                                  std::vector<Shape> shapes, SourceLocation where = {});
 
+NodeId build_stop_gradient(GraphData &graph, NodeId x);
+/// The value y; the rule gives the cotangents of the inputs.
+NodeId build_custom_gradient(GraphData &graph, NodeId y, std::span<const NodeId> inputs,
+                             const Graph &rule, SourceLocation where = {});
+
 void add_output(GraphData &graph, std::string_view name, NodeId node, SourceLocation where = {});
 void add_symbol(GraphData &graph, std::string_view name, SymbolBounds bounds,
                 SourceLocation where = {});

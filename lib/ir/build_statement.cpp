@@ -124,6 +124,18 @@ Nodes build_extern_text(Arguments &a) {
   return build_extern(a.graph(), a.statement().extern_name, operands, dtypes, shapes, a.where());
 }
 
+Nodes build_gradient_text(Arguments &a, Op op) {
+  Nodes operands;
+  for (std::size_t i = 0; i < a.statement().operands.size(); ++i) operands.push_back(a.node(i));
+  if (op == Op::StopGradient) {
+    a.expect_operands(1);
+    return {build_stop_gradient(a.graph(), operands[0])};
+  }
+  a.expect_operands(2, SIZE_MAX);
+  return {build_custom_gradient(a.graph(), operands[0], std::span(operands).subspan(1),
+                                *a.statement().rule, a.where())};
+}
+
 }  // namespace
 
 Nodes build_statement(Arguments &a) {
@@ -144,6 +156,7 @@ Nodes build_statement(Arguments &a) {
     case OpKind::Reduce: return {build_reduce_text(a, *op)};
     case OpKind::Scan: return {build_scan_text(a, *op)};
     case OpKind::Extern: return build_extern_text(a);
+    case OpKind::Gradient: return build_gradient_text(a, *op);
   }
   return {};
 }

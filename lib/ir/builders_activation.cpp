@@ -38,7 +38,8 @@ Value swiglu(Operand gate, Operand up) {
 Value softplus(Operand x, double beta) {
   return float_composite("softplus", x, [&](Value v) {
     Value t = beta == 1 ? v : v * beta;
-    Value y = max(t, 0.0) + log1p(exp(-abs(t)));
+    // -|t| as a minimum, whose derivative at 0 gives the sum the one that it has there, 1/2.
+    Value y = max(t, 0.0) + log1p(exp(min(-t, t)));
     return beta == 1 ? y : y / beta;
   });
 }
@@ -53,8 +54,9 @@ Value leaky_relu(Operand x, double slope) {
 
 Value elu(Operand x, double alpha) {
   return float_composite("elu", x, [&](Value v) {
-    // The minimum keeps the branch that is not taken finite.
-    return select(v > 0.0, v, alpha * expm1(min(v, 0.0)));
+    // The inner choice keeps the branch that is not taken finite.
+    Value is_positive = v > 0.0;
+    return select(is_positive, v, alpha * expm1(select(is_positive, 0.0, v)));
   });
 }
 

@@ -4,6 +4,8 @@
 #include "ir/composite.h"
 #include "ir/format.h"
 
+#include <fuse/grad.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -22,16 +24,17 @@ Value variance(Value v, const Axes &axes, int correction, bool keep) {
   return sum(d * d, axes, keep) / max(count.value() - double(correction), 0.0);
 }
 
-Value log_sum_exp(Value v, const Axes &axes, bool keep) {
-  Value shift = reduce_max(v, axes, true);
-  Value m = keep ? shift : reduce_max(v, axes, false);
-  Value s = sum(exp(v - shift), axes, keep);
-  return select(isinf(m), m, log(s) + m);
+/// What is subtracted before exponentials and comes back behind them: the result does not depend on
+/// it, so no gradient passes.
+Value maximum(Value v, const Axes &axes, bool keep) {
+  return stop_gradient(reduce_max(v, axes, keep));
 }
 
-/// Integer type that holds the positions and the targets.
-DType position_type(DType target) {
-  return size_of(target) < 4 || target == DType::I32 ? DType::I32 : DType::I64;
+Value log_sum_exp(Value v, const Axes &axes, bool keep) {
+  Value shift = maximum(v, axes, true);
+  Value m = keep ? shift : maximum(v, axes, false);
+  Value s = sum(exp(v - shift), axes, keep);
+  return select(isinf(m), m, log(s) + m);
 }
 
 /// The last position on the axis, as a tensor of one element.
@@ -64,14 +67,14 @@ Value logsumexp(Operand x, const Axes &axes, bool keep) {
 
 Value softmax(Operand x, int axis) {
   return float_composite("softmax", x, [&](Value v) {
-    Value e = exp(v - reduce_max(v, {axis}, true));
+    Value e = exp(v - maximum(v, {axis}, true));
     return e / sum(e, {axis}, true);
   });
 }
 
 Value log_softmax(Operand x, int axis) {
   return float_composite("log_softmax", x, [&](Value v) {
-    Value d = v - reduce_max(v, {axis}, true);
+    Value d = v - maximum(v, {axis}, true);
     return d - log(sum(exp(d), {axis}, true));
   });
 }
@@ -84,9 +87,8 @@ Value cross_entropy(Operand logits, Value target, int axis) {
            type_string(*target.graph(), target.index()), type_string(*v.graph(), v.index()), at);
     DType index = position_type(target.dtype());
     Value column = v.graph()->value(build_iota(*v.graph(), index, v.shape(), at));
-    Value t =
-        unsqueeze(target.dtype() == DType::U64 ? cast_sat(target, index) : cast(target, index), at);
-    Value m = reduce_max(v, {at}, true);
+    Value t = unsqueeze(as_positions(target), at);
+    Value m = maximum(v, {at}, true);
     Value picked = sum(select(eq(column, t), v, 0.0), {at}, true);
     // log s + (m - x) and not (log s + m) - x: the difference of logits cancels exactly.
     Value loss = log(sum(exp(v - m), {at}, true)) + (m - picked);

@@ -29,6 +29,18 @@ Value interleave(Value x, Value part, int axis, std::int64_t start, std::int64_t
   return select(reshape(hit, along), spread, x);
 }
 
+/// Insists on an integer index, and on updates of its shape in the place of the axis.
+void check_updates(const GraphData &g, const Shape &shape, Value index, Value updates, int axis) {
+  if (index.graph() != &g || !is_int(index.dtype()))
+    fail(ErrorCode::DType, "the index is no integer tensor of the graph {}", g.name);
+  Shape wanted = shape;
+  wanted.erase(wanted.begin() + axis);
+  wanted.insert(wanted.begin() + axis, index.shape().begin(), index.shape().end());
+  if (updates.shape() != wanted)
+    fail(ErrorCode::Shape, "updates {} are not of the shape {}", type_string(g, updates.index()),
+         to_string(wanted));
+}
+
 }  // namespace
 
 Value unsqueeze(Operand x, int axis) {
@@ -65,6 +77,22 @@ Value select_scatter(Operand x, Value update, int axis, Dim index) {
   return composite("select_scatter", x, [&](Value v) {
     int at = normalize_axis("select_scatter", axis, v.rank(), x.where());
     return slice_scatter(v, unsqueeze(update, at), at, index, index + 1);
+  });
+}
+
+Value scatter_add(const Shape &shape, Value index, Operand updates, int axis) {
+  return composite("scatter_add", updates, [&](Value v) {
+    GraphData &g = *v.graph();
+    int at = normalize_axis("scatter_add", axis, static_cast<int>(shape.size()), updates.where());
+    check_updates(g, shape, index, v, at);
+    auto outer = shape.begin(), along = outer + at;
+    Dim count = num_elements(index.shape()), rows = num_elements(Shape(outer, along)),
+        columns = num_elements(Shape(along + 1, shape.end()));
+    DType type = position_type(index.dtype());
+    Value place = g.value(build_iota(g, type, {1, *along, 1, 1}, 1));
+    Value is_here = eq(reshape(as_positions(index), {1, 1, count, 1}), place);
+    Value parts = select(is_here, reshape(v, {rows, 1, count, columns}), 0);
+    return reshape(sum(parts, {2}), shape);
   });
 }
 

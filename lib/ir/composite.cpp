@@ -31,6 +31,15 @@ Value to_compute_type(Value x) {
   return cast(x, compute_type(x.dtype()));
 }
 
+DType position_type(DType integers) {
+  return size_of(integers) < 4 || integers == DType::I32 ? DType::I32 : DType::I64;
+}
+
+Value as_positions(Value integers) {
+  DType type = position_type(integers.dtype());
+  return integers.dtype() == DType::U64 ? cast_sat(integers, type) : cast(integers, type);
+}
+
 Operand element_count(Value x, const std::vector<int> &axes) {
   Dim count = 1;
   for (int a : axes) count = count * x.shape()[normalize_axis("mean", a, x.rank(), {})];

@@ -41,6 +41,11 @@ Value float_composite(std::string_view name, const Operand &x, Body body) {
   return composite(name, x, [&](Value v) { return cast(body(to_compute_type(v)), v.dtype()); });
 }
 
+/// Integer type that holds the positions on an axis and those that the integers name.
+DType position_type(DType integers);
+/// The integers in that type; those that it does not hold are none of its positions.
+Value as_positions(Value integers);
+
 /// Number of elements that a reduction over the axes folds, as an operand of float arithmetic.
 Operand element_count(Value x, const std::vector<int> &axes);
 

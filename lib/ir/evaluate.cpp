@@ -161,6 +161,7 @@ void Evaluator::evaluate_node(NodeId id) {
     case OpKind::Extern:
       if (node.op == Op::Extern) run_extern(id);
       break;
+    case OpKind::Gradient: values_[id] = *x[0]; break;
   }
 }
 

@@ -232,7 +232,9 @@ double error_of(Op op, const Ball<R> *x, R middle) {
     case Op::CumMin:
     case Op::LogCumSumExp:
     case Op::Extern:
-    case Op::ExternResult: break;
+    case Op::ExternResult:
+    case Op::StopGradient:
+    case Op::CustomGradient: break;
   }
   return kUnknown;
 }

@@ -58,6 +58,7 @@ struct AttrHash {
     return std::hash<std::string>{}(a.name) + a.result;
   }
   std::uint64_t operator()(const RandomAttr &a) const { return a.stream; }
+  std::uint64_t operator()(const RuleAttr &a) const { return std::hash<std::string>{}(a.graph); }
 };
 
 bool is_interned(Op op) { return op != Op::Input && op != Op::Extern && op != Op::ExternResult; }

@@ -75,8 +75,14 @@ struct ExternAttr {
   bool operator==(const ExternAttr &) const = default;
 };
 
+/// CustomGradient: the text of the rule, a graph of the result's cotangent and the other operands.
+struct RuleAttr {
+  std::string graph;
+  bool operator==(const RuleAttr &) const = default;
+};
+
 using Attr = std::variant<std::monostate, InputAttr, Literal, AxesAttr, ScanAttr, SliceAttr,
-                          PadAttr, ExternAttr, RandomAttr>;
+                          PadAttr, ExternAttr, RandomAttr, RuleAttr>;
 
 struct Node {
   Op op;

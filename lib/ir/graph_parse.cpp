@@ -10,23 +10,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <mutex>
 
 FUSE_BEGIN_NAMESPACE
 
 namespace {
 
 constexpr int kMaxDepth = 64;
+constexpr int kMaxRuleDepth = 8;  // of custom gradients in rules
 constexpr std::size_t kMaxListLength = 64;
 constexpr std::int64_t kMaxInteger = INT64_MAX;
-
-/// Names of files live as long as the process: graphs and errors refer to them.
-const char *intern_file(std::string_view file) {
-  static std::mutex mutex;
-  static auto *files = new std::set<std::string, std::less<>>;
-  std::lock_guard lock(mutex);
-  return files->emplace(file).first->c_str();
-}
 
 struct PendingInput {
   Token at;
@@ -42,8 +34,8 @@ std::string suggest_dtype(const std::string &word) {
 
 class GraphParser {
  public:
-  GraphParser(std::string_view text, std::string_view file)
-      : lexer_(text, file), file_(intern_file(file)) {}
+  GraphParser(Lexer &lexer, const char *file, int depth)
+      : lexer_(lexer), file_(file), depth_(depth) {}
 
   Graph parse() {
     lexer_.expect("graph");
@@ -57,7 +49,6 @@ class GraphParser {
     if (lexer_.accept("return")) parse_return();
     Token end = lexer_.peek();
     lexer_.expect("}");
-    lexer_.expect_end();
     if (data().outputs.empty())
       lexer_.error(end, "graph " + data().name + " returns nothing: end it with 'return %x as y'");
     return std::move(graph_);
@@ -215,6 +206,7 @@ class GraphParser {
     parse_operands(s);
     if (is_parenthesized) lexer_.expect(")");
     if (s.op.is("slice")) parse_ranges(s);
+    if (s.op.is("custom_gradient")) parse_rule(s);
     while (lexer_.peek().kind == Token::Kind::Identifier && !lexer_.peek().is("stored") &&
            !lexer_.peek().is("return"))
       parse_attribute(s);
@@ -254,6 +246,11 @@ class GraphParser {
     std::vector<std::string_view> known;
     for (const auto &[defined, node] : values_) known.push_back(defined);
     lexer_.error(name, "%" + name.name + " is not defined" + suggest(name.name, known, "%"));
+  }
+
+  void parse_rule(Statement &s) {
+    if (depth_ == kMaxRuleDepth) lexer_.error(s.op, "rules are nested too deeply");
+    s.rule = std::make_shared<Graph>(GraphParser(lexer_, file_, depth_ + 1).parse());
   }
 
   /// [start:stop, start:stop:step]
@@ -378,8 +375,9 @@ class GraphParser {
     }
   }
 
-  Lexer lexer_;
+  Lexer &lexer_;
   const char *file_;
+  int depth_;  // of rules around the graph
   Graph graph_;
   std::vector<PendingInput> inputs_;
   std::map<std::string, NodeId> values_;
@@ -390,7 +388,10 @@ class GraphParser {
 }  // namespace
 
 Graph parse(std::string_view text, std::string_view file) {
-  return GraphParser(text, file).parse();
+  Lexer lexer(text, file);
+  Graph graph = GraphParser(lexer, intern_file(file), 0).parse();
+  lexer.expect_end();
+  return graph;
 }
 
 FUSE_END_NAMESPACE

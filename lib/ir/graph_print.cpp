@@ -50,6 +50,16 @@ std::string ranges_string(const SliceAttr &attr, const Shape &shape) {
   return text + "]";
 }
 
+/// The text of a graph inside of a statement.
+std::string nested(std::string_view graph) {
+  std::string text;
+  for (std::size_t i = 0; i + 1 < graph.size(); ++i) {
+    text += graph[i];
+    if (graph[i] == '\n') text += "  ";
+  }
+  return text;
+}
+
 class GraphPrinter {
  public:
   explicit GraphPrinter(const GraphData &graph)
@@ -160,6 +170,8 @@ class GraphPrinter {
       append(out_, " lo={} hi={}", list_string(p->lo), list_string(p->hi));
     } else if (auto *r = std::get_if<RandomAttr>(&attr)) {
       append(out_, " stream={}", r->stream);
+    } else if (auto *g = std::get_if<RuleAttr>(&attr)) {
+      append(out_, " {}", nested(g->graph));
     }
   }
 

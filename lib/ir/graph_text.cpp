@@ -7,8 +7,16 @@
 #include <fuse/builders.h>
 
 #include <bit>
+#include <mutex>
 
 namespace fuse {
+
+const char *intern_file(std::string_view file) {
+  static std::mutex mutex;
+  static auto *files = new std::set<std::string, std::less<>>;
+  std::lock_guard lock(mutex);
+  return files->emplace(file).first->c_str();
+}
 
 void Arguments::expect_operands(std::size_t min, std::size_t max) const {
   std::size_t n = statement_.operands.size();

@@ -10,6 +10,7 @@
 #include "ir/literal_text.h"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -52,6 +53,7 @@ struct Statement {
   std::map<std::string, TextAttribute> attributes;
   std::vector<TextRange> ranges;  // of a slice
   std::vector<TextType> types;
+  std::shared_ptr<const Graph> rule;  // of a custom gradient
   bool is_stored = false;
 };
 
@@ -112,6 +114,9 @@ class Arguments {
   SourceLocation where_;
   std::set<std::string> known_;  // attributes that were asked for
 };
+
+/// The file's name, which lives as long as the process: graphs and errors refer to it.
+const char *intern_file(std::string_view file);
 
 /// The results of a primitive operation or of a builder; empty if there is none of that name.
 std::vector<NodeId> build_statement(Arguments &arguments);

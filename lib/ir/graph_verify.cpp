@@ -6,8 +6,9 @@
 //   4. views, reductions and scans have the type that the builders infer from their operands
 //   5. the seed of random bits is a u64 scalar, their stream below 2^63 and known to the graph
 //   6. the results of an extern op follow it and have the types that it lists
-//   7. inputs and outputs have unique names, and every Input node is listed once; scalars are 0-d
-//   8. names, source lines and keep marks belong to nodes
+//   7. what says how gradients pass has the type of its first operand
+//   8. inputs and outputs have unique names, and every Input node is listed once; scalars are 0-d
+//   9. names, source lines and keep marks belong to nodes
 #include "ir/graph_verify.h"
 
 #include "ir/build.h"
@@ -61,6 +62,7 @@ class Verifier {
       case OpKind::Reduce:
       case OpKind::Scan: check_inferred(id); break;
       case OpKind::Extern: check_extern(id); break;
+      case OpKind::Gradient: check_gradient(id); break;
     }
   }
 
@@ -81,6 +83,10 @@ class Verifier {
       case OpKind::View: check_view_operands(id, count); break;
       case OpKind::Extern:
         require(g_.node(id).op == Op::Extern || count == 1, id, "needs one operand");
+        break;
+      case OpKind::Gradient:
+        require(g_.node(id).op == Op::CustomGradient ? count >= 2 : count == 1, id,
+                "has a wrong operand count");
         break;
     }
   }
@@ -103,6 +109,8 @@ class Verifier {
       fits = has_attr<InputAttr>(id);
     } else if (op == Op::Constant) {
       fits = has_attr<Literal>(id);
+    } else if (op == Op::CustomGradient) {
+      fits = has_attr<RuleAttr>(id);
     } else if (op == Op::RandomBits) {
       fits = has_attr<RandomAttr>(id);
     } else if (op == Op::Slice) {
@@ -258,6 +266,12 @@ class Verifier {
     require(i < attr.dtypes.size(), id, "its extern has fewer results");
     require(attr.dtypes[i] == g_.dtype(id) && attr.shapes[i] == g_.shape(id), id,
             "has another type than its extern lists");
+  }
+
+  void check_gradient(NodeId id) const {
+    NodeId x = g_.operand(id, 0);
+    require(g_.dtype(x) == g_.dtype(id) && g_.shape(x) == g_.shape(id), id,
+            "has another type than its operand");
   }
 
   void check_inputs() const {

@@ -10,11 +10,14 @@ namespace fuse {
 
 namespace {
 
-/// Dtype of the operands that are not literals.
+/// Dtype of the operands that are not literals; among literals, of one that is of no compute type.
 DType common_dtype(const Kernel &k, const Stmt &s, const std::vector<bool> &is_literal,
                    std::size_t first) {
+  auto dtype_of = [&](std::size_t i) { return k.values[s.operands[i]].dtype; };
   for (std::size_t i = first; i < s.operands.size(); ++i)
-    if (!is_literal[s.operands[i]]) return k.values[s.operands[i]].dtype;
+    if (!is_literal[s.operands[i]]) return dtype_of(i);
+  for (std::size_t i = first; i < s.operands.size(); ++i)
+    if (compute_type(dtype_of(i)) != dtype_of(i)) return dtype_of(i);
   return k.values[s.operands[first]].dtype;
 }
 

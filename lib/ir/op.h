@@ -22,6 +22,7 @@ enum class OpKind : std::uint8_t {
   Reduce,
   Scan,
   Extern,
+  Gradient,
 };
 
 enum class OpTypes : std::uint8_t { Float, Int, U32, Arith, IntBool, Bool, Ordered, Any };

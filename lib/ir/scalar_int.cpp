@@ -154,7 +154,9 @@ std::int64_t int_op(Op op, DType type, std::int64_t a, std::int64_t b) {
     case Op::CumMin:
     case Op::LogCumSumExp:
     case Op::Extern:
-    case Op::ExternResult: break;
+    case Op::ExternResult:
+    case Op::StopGradient:
+    case Op::CustomGradient: break;
   }
   return 0;
 }

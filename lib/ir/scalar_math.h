@@ -160,7 +160,9 @@ C float_op(Op op, C a, C b, C c) {
     case Op::CumMin:
     case Op::LogCumSumExp:
     case Op::Extern:
-    case Op::ExternResult: break;
+    case Op::ExternResult:
+    case Op::StopGradient:
+    case Op::CustomGradient: break;
   }
   return 0;
 }

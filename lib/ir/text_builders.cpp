@@ -80,6 +80,10 @@ constexpr TextBuilder kBuilders[] = {
      }},
     {"rotary_embedding", 3, 3,
      [](Arguments &a) { return rotary_embedding(a.operand(0), a.value(1), a.value(2)); }},
+    {"scatter_add", 2, 2,
+     [](Arguments &a) {
+       return scatter_add(shape_of(a), a.value(0), a.operand(1), a.axis("axis", 0));
+     }},
     {"select_scatter", 2, 2,
      [](Arguments &a) {
        return select_scatter(a.operand(0), a.value(1), a.axis("axis"), a.dim("index"));

@@ -29,7 +29,9 @@ OpCost float_cost(Op op) {
     case Op::Reshape:
     case Op::Transpose:
     case Op::Extern:
-    case Op::ExternResult: return nothing();
+    case Op::ExternResult:
+    case Op::StopGradient:
+    case Op::CustomGradient: return nothing();
     case Op::Iota:
     case Op::Slice:
     case Op::Flip:

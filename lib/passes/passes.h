@@ -45,6 +45,10 @@ struct LowerOptions {
 std::string with_sizes(std::string_view text, const Bindings &sizes);
 Graph fix_sizes(const Graph &graph, const Bindings &sizes);
 
+/// What stop_gradient and custom_gradient are the values of takes their place: plans have no use
+/// for them, which only grad and vjp read. Every other pass leaves them as they are.
+Graph forget_gradients(const Graph &graph);
+
 /// Keeps what outputs and extern ops reach.
 Graph eliminate_dead(const Graph &graph);
 

@@ -82,8 +82,9 @@ Graph run_passes(const Graph &graph, std::span<const std::string_view> names,
 }
 
 Graph canonicalize(const Graph &graph, bool strict, const PassListener &listener) {
+  Graph plain = run_named("forget_gradients", graph, listener);
   // Dead readers would hide chains.
-  Graph result = settle(run_named("eliminate_dead", graph, listener), listener);
+  Graph result = settle(run_named("eliminate_dead", plain, listener), listener);
   return strict ? std::move(result) : loosen(result, listener);
 }
 

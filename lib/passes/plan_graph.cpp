@@ -1,6 +1,7 @@
 // Values, edges and domains of the value graph, and the queries on it.
 #include "passes/plan_graph.h"
 
+#include "ir/format.h"
 #include "ir/op.h"
 #include "passes/plan_graph_builder.h"
 
@@ -73,6 +74,7 @@ void PlanGraphBuilder::add_node(NodeId id) {
     case OpKind::Compare:
     case OpKind::Test:
     case OpKind::Convert: return add_pointwise(id);
+    case OpKind::Gradient: FUSE_CHECK(false, "%{} is of no use to a plan: forget_gradients", id);
   }
 }
 

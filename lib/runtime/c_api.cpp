@@ -194,6 +194,18 @@ fuse_status fuse_graph_parse(const char *text, fuse_graph **graph) {
   });
 }
 
+fuse_status fuse_graph_grad(const fuse_graph *graph, const char *output, const char *const *inputs,
+                            size_t num_inputs, fuse_graph **joint) {
+  return guarded([&] {
+    require(graph, "graph");
+    require(joint, "joint");
+    if (num_inputs > 0) require(inputs, "inputs");
+    for (size_t i = 0; i < num_inputs; ++i) require(inputs[i], "a name");
+    *joint = new fuse_graph{
+        fuse::grad(graph->graph, {inputs, inputs + num_inputs}, output ? output : "")};
+  });
+}
+
 void fuse_graph_free(fuse_graph *graph) { delete graph; }
 
 fuse_status fuse_compile(const fuse_graph *graph, const fuse_compile_options *options,

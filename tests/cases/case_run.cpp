@@ -79,7 +79,8 @@ bool is_elementwise(const GraphData &g) {
   for (NodeId id = 0; id < g.size(); ++id) {
     OpKind kind = info(g.node(id).op).kind;
     bool accumulates = kind == OpKind::Reduce || kind == OpKind::Scan;
-    if (accumulates || kind == OpKind::Random || kind == OpKind::Extern) return false;
+    if (accumulates || kind == OpKind::Random || kind == OpKind::Extern || kind == OpKind::Gradient)
+      return false;
     if (kind == OpKind::View && g.node(id).op != Op::Broadcast) return false;
     if (g.node(id).op == Op::Iota) return false;
   }

@@ -1,38 +1,15 @@
 // Limits: many arguments, deep graphs, long axes, and code that grows with the graph.
 #include "cases/case_run.h"
+#include "cases/limits.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <ctime>
 #include <functional>
 
 namespace fuse::cases {
 
 namespace {
-
-/// Of processor time: other programs on the machine do not count.
-double seconds_of(const std::function<void()> &work) {
-  std::clock_t start = std::clock();
-  work();
-  return double(std::clock() - start) / CLOCKS_PER_SEC;
-}
-
-/// Runs the work on a thread of 512 KB of stack.
-void on_small_stack(std::function<void()> work) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 512 * 1024), 0);
-  auto start = [](void *argument) -> void * {
-    (*static_cast<std::function<void()> *>(argument))();
-    return nullptr;
-  };
-  pthread_t thread;
-  ASSERT_EQ(pthread_create(&thread, &attributes, start, &work), 0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-}
 
 /// Builds, prints, reads, compiles, runs and destroys a chain.
 void run_chain(Op op, int length, const Tensor &x, const Tensor &start, const Expected &wanted) {

@@ -7,16 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 
 namespace fuse {
 namespace {
-
-std::uint64_t setting(const char *name, std::uint64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 /// Tries graphs of seeds; reports each kind of fault once, with the smallest graph that shows it.
 void try_graphs(int shard, std::uint64_t graphs, const RandomGraphOptions &options,

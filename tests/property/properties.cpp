@@ -14,8 +14,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace fuse {
+
+std::uint64_t setting(const char *name, std::uint64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
 
 namespace {
 

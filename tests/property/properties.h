@@ -6,6 +6,9 @@
 
 namespace fuse {
 
+/// A number of the environment: how many graphs a test tries, and the first seed.
+std::uint64_t setting(const char *name, std::uint64_t otherwise);
+
 /// Every graph pass keeps the meaning, and simplify finds nothing in its own result.
 std::string passes_keep_meaning(const RandomGraph &random);
 

@@ -151,6 +151,7 @@ TEST(GraphText, EveryBuilderHasItsText) {
                            "relu %x",
                            "rms_norm %x, %c axes=[1]",
                            "rotary_embedding %x, %r, %r",
+                           "scatter_add %t, %b axis=0 : f32[9, 6]",
                            "select_scatter %b, %c axis=0 index=1",
                            "silu %x",
                            "slice_scatter %b, %r axis=1 start=0 stop=6 step=2",

@@ -33,7 +33,8 @@ std::string_view first_word(std::string_view text) {
 }
 
 void refuse_graph_options(const Options &o, std::string_view what) {
-  const std::pair<bool, const char *> given[] = {{!o.passes.empty(), "--pass"},
+  const std::pair<bool, const char *> given[] = {{!o.grad.empty(), "--grad"},
+                                                 {!o.passes.empty(), "--pass"},
                                                  {o.explain != Explain::No, "--explain"},
                                                  {o.run, "--run"},
                                                  {!o.report.empty(), "--report"},

@@ -16,6 +16,7 @@ constexpr const char *kFooter = R"(Examples:
   fuse-opt gelu.fuse --pass=simplify,widen --print-after=all
   fuse-opt gelu.fuse --emit=plan,kernel,ptx --target=a100 -o out/
   fuse-opt gelu.fuse --explain --target=a100,h100,h200 --dim B=512
+  fuse-opt gelu.fuse --grad=x --emit=graph,plan
   fuse-opt gelu.fuse --report=gelu.html --dim B=512
   fuse-opt gelu.fuse --serialize=gelu.fusejit --target=h100,h200 --dim B=512
   fuse-opt gelu.fuse --run --verify --on=host --in x=x.npy --out y=y.npy
@@ -139,6 +140,9 @@ void add_stage_options(CLI::App &app, Options &o, Words &words) {
   app.add_option("-o,--output", o.output,
                  "where --emit, or --explain alone, goes: a file, or a folder/ with a file each")
       ->type_name("PATH");
+  add_list(app, "--grad", o.grad, "x,w", "differentiate by these inputs first");
+  app.add_option("--grad-output", o.grad_output, "the output that --grad differentiates")
+      ->type_name("NAME");
   add_list(app, "--pass", o.passes, "NAME", "graph passes to run first, in order");
   app.add_option("--print-after", o.print_after, "print the graph after this pass, or all")
       ->type_name("NAME");
@@ -211,6 +215,8 @@ void resolve(const Words &words, Options &o) {
   for (const std::string &w : words.dims) add_dim(o.dims, w);
   o.overrides = {labels_of(words.keep), labels_of(words.recompute), sets_of(words.no_fuse)};
   o.tunings = tunings_of(words.mappings);
+  if (o.grad.empty() && !o.grad_output.empty())
+    throw UsageError("--grad-output needs --grad, the inputs to differentiate by");
   check_passes(o);
   resolve_run(words, o);
 }

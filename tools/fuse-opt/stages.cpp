@@ -12,6 +12,8 @@
 #include "runtime/worker.h"
 #include "targets.h"
 
+#include <fuse/grad.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -177,7 +179,9 @@ void emit_lowered(const std::string &name, const Program &program, const Options
 
 Graph transform(const Graph &graph, const Options &options) {
   std::vector<std::string_view> names(options.passes.begin(), options.passes.end());
-  return run_passes(graph, names, listener(options));
+  if (options.grad.empty()) return run_passes(graph, names, listener(options));
+  Graph joint = grad(graph, options.grad, options.grad_output);
+  return run_passes(joint, names, listener(options));
 }
 
 LowerOptions lowering_of(const Graph &graph, const Options &options) {

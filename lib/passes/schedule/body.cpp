@@ -386,7 +386,9 @@ void BodyBuilder::leave_layout() {
 void BodyBuilder::leave_loop() {
   for (auto it = memo_.begin(); it != memo_.end();)
     it = it->second.in_loop ? memo_.erase(it) : std::next(it);
-  auto in_loop = [&](const auto &entry) { return is_looped(kernel_.values[entry.second].dims); };
+  auto in_loop = [&](const auto &entry) {  // what holds everywhere has no value
+    return entry.second != kNone && is_looped(kernel_.values[entry.second].dims);
+  };
   std::erase_if(part_guards_, in_loop);
   std::erase_if(conjunctions_, in_loop);
 }

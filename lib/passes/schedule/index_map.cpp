@@ -148,7 +148,8 @@ Position operand_position(const GraphData &g, NodeId node, std::size_t i, std::s
     case OpKind::Random:
     case OpKind::Reduce:
     case OpKind::Scan:
-    case OpKind::Extern: FUSE_CHECK(false, "no position through {}", info(g.node(node).op).name);
+    case OpKind::Extern:
+    case OpKind::Gradient: FUSE_CHECK(false, "no position through {}", info(g.node(node).op).name);
   }
   switch (g.node(node).op) {
     case Op::Broadcast: return through_broadcast(g.shape(operand), at);

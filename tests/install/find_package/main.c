@@ -95,6 +95,29 @@ static int serialize(fuse_executable *executable) {
   return failed;
 }
 
+static int differentiate(const fuse_graph *graph) {
+  const char *names[] = {"x", "none"};
+  fuse_graph *joint = NULL;
+  if (fuse_graph_grad(graph, NULL, names, 2, &joint) != FUSE_INVALID_ARGUMENT)
+    return fail("gradient of nothing");
+  if (fuse_graph_grad(graph, NULL, names, 1, NULL) != FUSE_INVALID_ARGUMENT)
+    return fail("null joint graph");
+  if (fuse_graph_grad(graph, NULL, names, 1, &joint) != FUSE_OK) return fail("gradient");
+  fuse_compile_options options;
+  memset(&options, 0, sizeof options);
+  options.executor = FUSE_EXECUTOR_HOST;
+  fuse_executable *executable = NULL;
+  if (fuse_compile(joint, &options, &executable) != FUSE_OK) return fail("compile gradient");
+  fuse_argument derivative;
+  size_t outputs = fuse_num_outputs(executable);
+  if (outputs != 2 || fuse_argument_info(executable, 3, &derivative) != FUSE_OK ||
+      strcmp(derivative.name, "d_x") != 0)
+    return fail("derivative");
+  fuse_executable_free(executable);
+  fuse_graph_free(joint);
+  return 0;
+}
+
 int main(void) {
   fuse_graph *graph = NULL;
   if (fuse_graph_parse("graph @broken(", &graph) != FUSE_PARSE) return fail("broken text");
@@ -102,6 +125,7 @@ int main(void) {
   if (fuse_graph_parse(NULL, &graph) != FUSE_INVALID_ARGUMENT) return fail("null text");
   if (fuse_graph_parse(program, &graph) != FUSE_OK) return fail("parse");
 
+  if (differentiate(graph)) return 1;
   fuse_compile_options options;
   memset(&options, 0, sizeof options);
   options.executor = FUSE_EXECUTOR_HOST;

@@ -1,0 +1,280 @@
+// Types, views, rules of users, names and errors of gradients; grad_conventions_test.cpp has ties
+// and poles, tests/property/gradients_test.cpp every operation.
+#include "passes/passes.h"
+#include "unit/derivative.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace {
+
+using namespace fuse;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string message_of(const std::function<void()> &call) {
+  try {
+    call();
+  } catch (const Error &e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+// --- Types ---------------------------------------------------------------------------------------
+
+TEST(GradTypes, SixteenBitTermsAreAddedInF32AndRoundedOnce) {
+  // 1 + 2^-8 + 2^-8: in bf16 the first sum is 1 again.
+  auto three = [](Value x) { return (x + x * 0.00390625) + x * 0.00390625; };
+  EXPECT_THAT(derivative({1}, {1}, three, bf16), ElementsAre(1.0078125));
+  EXPECT_THAT(
+      derivative({1}, {1}, [](Value x) { return broadcast(x, {1000}); }, bf16), ElementsAre(1000));
+}
+
+TEST(GradTypes, CotangentsHaveTheTypeOfTheirValue) {
+  Graph g("g");
+  Dim n = g.dim("N");
+  Value h = g.input("h", f16, {n}), b = g.input("b", f8e5m2, {1}), d = g.input("d", f64, {n, 2});
+  Value y = cast(h, f64) * cast(b, f64) + sum(d, {1});
+  std::vector<Value> cotangents = grad(y, {h, b, d});
+  EXPECT_EQ(cotangents[0].dtype(), f16);
+  EXPECT_EQ(cotangents[1].dtype(), f8e5m2);
+  EXPECT_EQ(cotangents[2].dtype(), f64);
+  EXPECT_EQ(cotangents[0].shape(), Shape{n});
+  EXPECT_EQ(cotangents[1].shape(), Shape{1});
+  EXPECT_EQ(cotangents[2].shape(), (Shape{n, 2}));
+}
+
+TEST(GradTypes, SaturatedSigmoidsKeepTheirDerivativeInBf16) {
+  double s = 1 / (1 + std::exp(-6.0));
+  Numbers d = derivative({6}, {1}, [](Value x) { return sigmoid(x); }, bf16);
+  EXPECT_NEAR(d[0], s * (1 - s), 0x1p-8 * s * (1 - s));
+}
+
+// --- Views ---------------------------------------------------------------------------------------
+
+TEST(GradViews, StridedSlices) {
+  EXPECT_THAT(derivative({1, 2, 3, 4, 5, 6, 7}, [](Value x) { return slice(x, 0, 1, 7, 3); }),
+              ElementsAre(0, 1, 0, 0, 1, 0, 0));
+  EXPECT_THAT(derivative({1, 2, 3}, [](Value x) { return slice(x, 0, 1, 1); }),
+              ElementsAre(0, 0, 0));
+  EXPECT_THAT(derivative({1, 2, 3, 4, 5, 6}, {2, 3},
+                         [](Value x) { return square(slice(flip(x, {1}), 1, 0, 3, 2)); }),
+              ElementsAre(2, 0, 6, 8, 0, 12));
+}
+
+TEST(GradViews, TheFillOfAPadGetsWhatStandsAround) {
+  Graph g("g");
+  Value x = g.input("x", f64, {2}), v = g.scalar("v", f64);
+  std::vector<Value> d = grad(pad(x, {1}, {2}, v), {x, v});
+  g.output("dx", d[0]);
+  g.output("dv", d[1]);
+  std::vector<Tensor> inputs = {Tensor(f64, {2}, Numbers{1, 2}), Tensor(f64, {}, Numbers{5})};
+  Evaluation e = evaluate(g.data(), inputs);
+  EXPECT_THAT(numbers(e.outputs[0]), ElementsAre(1, 1));
+  EXPECT_THAT(numbers(e.outputs[1]), ElementsAre(3));
+}
+
+TEST(GradViews, SymbolicSlicesAndParts) {
+  Graph g("g");
+  Dim n = g.dim("N");
+  Value x = g.input("x", f64, {n}), w = g.input("w", f64, {n + 3});
+  Value y = concat({slice(x, 0, 1, n), x, slice(x, 0, 0, 4)}, 0);
+  Value z = slice(y, 0, 0, n + 3) * w;
+  g.output("d", grad(z, {x})[0]);
+  verify(g);
+  std::vector<Tensor> inputs = {Tensor(f64, {5}, Numbers{0}),
+                                Tensor(f64, {8}, Numbers{1, 2, 3, 4, 5, 6, 7, 8})};
+  EXPECT_THAT(numbers(evaluate(g.data(), inputs, {{"N", 5}}).outputs[0]),
+              ElementsAre(5, 1 + 6, 2 + 7, 3 + 8, 4));
+}
+
+TEST(GradViews, GathersAddWhatStandsAtOnePlace) {
+  Graph g("g");
+  Value table = g.input("table", f64, {4, 2}), ids = g.input("ids", i8, {2, 3});
+  Value weight = g.input("weight", f64, {2, 3, 1});
+  g.output("d", grad(gather(table, ids) * weight, {table})[0]);
+  verify(g);
+  std::vector<Tensor> inputs = {Tensor(f64, {4, 2}, Numbers{0}),
+                                Tensor(i8, {2, 3}, Numbers{1, 3, 1, -1, 100, 0}),
+                                Tensor(f64, {2, 3, 1}, Numbers{1, 2, 4, 8, 16, 32})};
+  EXPECT_THAT(numbers(evaluate(g.data(), inputs).outputs[0]),
+              ElementsAre(32, 32, 5, 5, 0, 0, 2, 2));
+}
+
+TEST(GradViews, NothingHasAGradientOfNothing) {
+  EXPECT_THAT(derivative({}, {0, 5}, [](Value x) { return sum(x * x, {1}); }), ElementsAre());
+  EXPECT_THAT(derivative({}, {3, 0}, [](Value x) { return prod(x, {1}); }), ElementsAre());
+  EXPECT_THAT(derivative({}, {0}, [](Value x) { return cumprod(x, 0); }), ElementsAre());
+  EXPECT_THAT(derivative({}, {0}, [](Value x) { return logcumsumexp(x, 0); }), ElementsAre());
+  EXPECT_THAT(derivative({}, {0}, [](Value x) { return cummax(x, 0); }), ElementsAre());
+  EXPECT_THAT(derivative({7}, {1}, [](Value x) { return broadcast(x, {0}); }), ElementsAre(0));
+}
+
+// pytorch 198333: the mask of the backward pass is that of the forward pass.
+TEST(GradViews, DropoutDropsTheSameGradients) {
+  Graph g("g");
+  Value x = g.input("x", f32, {1000}), seed = g.constant(42, u64);
+  g.output("d", grad(dropout(x, 0.25, seed, 3), {x})[0]);
+  g.output("y", dropout(g.constant(1, f32, {1000}), 0.25, seed, 3));
+  std::vector<Tensor> inputs = {Tensor(f32, {1000}, Numbers{7})};
+  std::vector<Expected> outputs = evaluate(g.data(), inputs).outputs;
+  EXPECT_EQ(numbers(outputs[0]), numbers(outputs[1]));
+}
+
+// --- Rules of users ------------------------------------------------------------------------------
+
+TEST(CustomGradient, StopsAndStraightThrough) {
+  EXPECT_THAT(derivative({2, 3}, [](Value x) { return x * stop_gradient(x); }), ElementsAre(2, 3));
+  EXPECT_THAT(derivative({0.4, 1.6}, [](Value x) { return square(straight_through(round(x), x)); }),
+              ElementsAre(0, 4));
+  auto quantized = [](Value x) {
+    return straight_through(cast(cast_sat(x * 8.0, f8e4m3), f32) / 8.0, x);
+  };
+  EXPECT_THAT(derivative({1000, 0.1}, {2}, quantized, f32), ElementsAre(1, 1));
+}
+
+TEST(CustomGradient, ExternOperationsInBothDirections) {
+  Graph g("g");
+  Dim n = g.dim("N");
+  Value a = g.input("a", f32, {n, 2}), b = g.input("b", f32, {2, 3});
+  Value y = g.extern_op("mm", {a, b}, {{f32, {n, 3}}})[0];
+  Value z = custom_gradient(y, {a, b}, parse(R"(
+graph @mm_backward(%dy: f32[N, 3], %a: f32[N, 2], %b: f32[2, 3]) {
+  %da = extern "mm_nt"(%dy, %b) : f32[N, 2]
+  %db = extern "mm_tn"(%a, %dy) : f32[2, 3]
+  return %da as da, %db as db
+})"));
+  std::vector<Value> d = grad(tanh(z), {a, b});
+  g.output("da", d[0]);
+  g.output("db", d[1]);
+  verify(g);
+  std::string text = to_string(g);
+  EXPECT_TRUE(parse(text) == g) << text;
+  EXPECT_THAT(to_string(forget_gradients(g)), testing::Not(HasSubstr("custom_gradient")));
+  EXPECT_THAT(text, HasSubstr("= extern \"mm_tn\"(%a, %"));
+}
+
+// An operation of someone else is not dropped as dead: it must not be there.
+TEST(CustomGradient, WhatNoOneAsksForIsNotComputed) {
+  Graph g = parse(R"(graph @g(%a: f32[4], %b: f32[4]) {
+    %y = extern "f"(%a, %b) : f32[4]
+    %z = custom_gradient %y, %a, %b graph @back(%dy: f32[4], %a: f32[4], %b: f32[4]) {
+      %unused, %da = extern "by_a"(%dy, %b) : f32[4], f32[4]
+      %db = extern "by_b"(%a, %dy) : f32[4]
+      return %da as da, %db as db
+    }
+    return %z as z
+  })");
+  std::string text = to_string(grad(g, {"a"}));
+  EXPECT_THAT(text, HasSubstr("by_a\"(%"));
+  EXPECT_THAT(text.substr(text.rfind('}', text.size() - 3)), testing::Not(HasSubstr("by_b")));
+  verify(grad(g, {"a", "b"}));
+}
+
+TEST(CustomGradient, FunctionsMakeRules) {
+  auto doubled = [](Value x) {
+    return custom_gradient(floor(x), {x}, [](Value dy, const std::vector<Value> &inputs) {
+      return std::vector<Value>{2.0 * dy * inputs[0]};
+    });
+  };
+  EXPECT_THAT(derivative({1.5, 4}, doubled), ElementsAre(3, 8));
+  // The rule is differentiated too.
+  EXPECT_THAT(derivative({1.5, 4}, [&](Value x) { return grad(doubled(x), {x})[0]; }),
+              ElementsAre(2, 2));
+}
+
+TEST(CustomGradient, SurvivesTextsWithinRules) {
+  Graph g("g");
+  Value x = g.input("x", f32, {g.dim("N")});
+  Value y = custom_gradient(exp(x), {x}, [](Value dy, const std::vector<Value> &inputs) {
+    return std::vector<Value>{straight_through(dy, inputs[0]) * stop_gradient(inputs[0])};
+  });
+  g.output("y", y);
+  Graph again = parse(to_string(g));
+  EXPECT_TRUE(again == g) << to_string(g);
+  EXPECT_EQ(to_string(grad(again, {"x"})), to_string(grad(g, {"x"})));
+}
+
+TEST(CustomGradient, RulesMustFit) {
+  Graph g("g");
+  Value x = g.input("x", f32, {4}), i = g.input("i", i32, {4}), w = g.input("w", f32, {2});
+  auto rule = [&](Value y, std::vector<Value> inputs, const char *text) {
+    return message_of([&] { custom_gradient(y, inputs, parse(text)); });
+  };
+  const char *identity = "graph @r(%d: f32[4], %x: f32[4]) { return %d as dx }";
+  EXPECT_THAT(rule(i, {x}, identity), HasSubstr("custom_gradient: the value is i32[4]; only"));
+  EXPECT_THAT(rule(x, {x, w}, identity),
+              HasSubstr("the rule r takes 2 inputs, not the cotangent and 2 values"));
+  EXPECT_THAT(rule(x, {w}, identity), HasSubstr("input 0 of the rule r is f32[4], not f32[2]"));
+  EXPECT_THAT(rule(x, {w}, "graph @r(%d: f32[4], %x: f32[2]) { return %d as dx }"),
+              HasSubstr("output 0 of the rule r is f32[4], not f32[2]"));
+  EXPECT_THAT(rule(x, {i}, "graph @r(%d: f32[4], %x: i32[4]) { return %x as dx }"),
+              HasSubstr("input 0 is i32[4]; only floats have gradients"));
+  EXPECT_THAT(rule(x, {w}, "graph @r(%d: f32[4], %x: f32[M]) { return %x as dx }"),
+              HasSubstr("the rule r has the symbol M, which the graph g has not"));
+}
+
+// --- Errors and names ----------------------------------------------------------------------------
+
+TEST(GradErrors, NameTheValueAndTheRemedy) {
+  Graph g("g"), other("other");
+  Value x = g.input("x", f32, {4}), i = g.input("i", i32, {4});
+  Value y = g.extern_op("mm", {x}, {{f32, {4}}})[0];
+  EXPECT_THAT(message_of([&] { grad(x, {i}); }),
+              HasSubstr("grad: i is i32[4]; only floats have gradients"));
+  EXPECT_THAT(message_of([&] { grad(i, {x}); }),
+              HasSubstr("grad: i is i32[4]; only floats have gradients"));
+  EXPECT_THAT(message_of([&] { grad(tanh(y), {x}); }),
+              HasSubstr("extern \"mm\" has no gradient: give it one with custom_gradient"));
+  EXPECT_THAT(message_of([&] { vjp({x}, {}, {x}); }), HasSubstr("vjp: 0 cotangents for 1 outputs"));
+  EXPECT_THAT(message_of([&] { vjp({x}, {i}, {x}); }), HasSubstr("only floats"));
+  EXPECT_THAT(message_of([&] { vjp({x}, {g.constant(1, f64, {4})}, {x}); }),
+              HasSubstr("the cotangent of x is f64[4], not f32[4]"));
+  EXPECT_THAT(message_of([&] { vjp({x}, {g.constant(1, f32)}, {x}); }),
+              HasSubstr("the cotangent of x is f32[], not f32[4]"));
+  EXPECT_THAT(message_of([&] { grad(other.input("z", f32, {}), {x}); }),
+              HasSubstr("grad: an input is of another graph: of g, not of other"));
+  EXPECT_THAT(message_of([&] { grad(x, {Value()}); }), HasSubstr("an input is an empty Value"));
+  EXPECT_THAT(message_of([&] { grad(x, {i}); }), HasSubstr("grad_test.cpp"));
+  // What an extern operation gives may be read, as long as nothing asks through it.
+  EXPECT_EQ(grad(x * stop_gradient(y), {x}).size(), 1u);
+}
+
+TEST(GradNames, DerivativesAreNamedAfterTheirInputs) {
+  Graph g = parse(R"(graph @g(%x: f32[4], %w: f32[4]) {
+    %h = mul %x, %w
+    %y = tanh %h
+    return %y as y, %h as z })");
+  Graph joint = grad(g, {"x", "h"}, "y");
+  EXPECT_THAT(to_string(joint), HasSubstr(" as d_x, "));
+  EXPECT_THAT(to_string(joint), HasSubstr(" as d_h\n"));
+  Graph twice = grad(joint, {"x"}, "d_x");
+  EXPECT_THAT(to_string(twice), HasSubstr(" as d_x_2\n"));
+  EXPECT_THAT(to_string(vjp(g, {"w"}, {"z"})), HasSubstr("%d_z: f32[4])"));
+  EXPECT_THAT(message_of([&] { grad(g, {"x"}); }),
+              HasSubstr("grad: graph g has 2 outputs: name one of them"));
+  EXPECT_THAT(message_of([&] { grad(g, {"v"}, "y"); }), HasSubstr("graph g has no input v"));
+  EXPECT_THAT(message_of([&] { grad(g, {"x"}, "yy"); }),
+              HasSubstr("graph g has no output yy; did you mean y?"));
+}
+
+TEST(GradNames, InputsThatNothingDependsOnHaveZeros) {
+  Graph g("g");
+  Value x = g.input("x", f32, {2}), w = g.input("w", bf16, {3});
+  std::vector<Value> d = grad(floor(x) + x * 0.0, {w, x});
+  g.output("dw", d[0]);
+  std::vector<Tensor> inputs = {Tensor(f32, {2}, Numbers{1}), Tensor(bf16, {3}, Numbers{1})};
+  EXPECT_THAT(numbers(evaluate(g.data(), inputs).outputs[0]), ElementsAre(0, 0, 0));
+}
+
+TEST(GradNames, NewNodesBelongToTheLineTheyAreOf) {
+  Graph g = parse("graph @g(%x: f32[4]) {\n %y = tanh %x\n return %y }", "file.fuse");
+  Graph joint = grad(g, {"x"});
+  for (const auto &[id, where] : joint.data().locations)
+    EXPECT_STREQ(where.file, "file.fuse") << id;
+}
+
+}  // namespace
