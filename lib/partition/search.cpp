@@ -1,0 +1,313 @@
+// Which values to save: minimum cuts propose, plans decide.
+//
+// Prices of single values do not add up: instructions are free until a pipe of the kernel is full.
+// So cuts are made for prices within the kernels of the best plan so far, again and again, and for
+// instructions at several shares of their price; then values are moved one at a time.
+#include "partition/search.h"
+
+#include "ir/format.h"
+#include "ir/op.h"
+
+#include <algorithm>
+
+namespace fuse {
+
+namespace {
+
+// Plans are made as long as this many nodes are planned together, but at least kFewPlans.
+constexpr std::size_t kPlannedNodes = 60000, kFewPlans = 24, kManyPlans = 400;
+constexpr int kMostRepricings = 8;
+constexpr std::size_t kMostExhaustive = 14;
+
+// Shares of the price of instructions, and prices of memory as passes of its bytes.
+constexpr double kShares[] = {0, 0.25, 0.5, 1, 2};
+constexpr double kMemoryPrices[] = {0, 0.25, 0.5, 1, 2, 4, 8, 32, 1000};
+
+bool is_extern(Op op) { return op == Op::Extern || op == Op::ExternResult; }
+
+double longest(const std::array<double, kNumPipes> &seconds) {
+  return *std::max_element(seconds.begin(), seconds.end());
+}
+
+/// A kernel's pipes in seconds, for what is added to them or left out.
+class Room {
+ public:
+  explicit Room(const PlannedKernel &kernel) {
+    for (std::size_t i = 0; i < kNumPipes; ++i) pipes_[i] = 1e-6 * kernel.pipes[i].us;
+  }
+
+  /// What the kernel takes longer with this besides.
+  double adding(std::array<double, kNumPipes> seconds) const {
+    for (std::size_t i = 0; i < kNumPipes; ++i) seconds[i] += pipes_[i];
+    return longest(seconds) - longest(pipes_);
+  }
+
+  /// What it takes less without it.
+  double removing(std::array<double, kNumPipes> seconds) const {
+    for (std::size_t i = 0; i < kNumPipes; ++i) seconds[i] = pipes_[i] - seconds[i];
+    return longest(pipes_) - longest(seconds);
+  }
+
+ private:
+  std::array<double, kNumPipes> pipes_{};
+};
+
+std::array<double, kNumPipes> on_hbm(double seconds) {
+  std::array<double, kNumPipes> pipes{};
+  pipes[static_cast<std::size_t>(Pipe::Hbm)] = seconds;
+  return pipes;
+}
+
+/// Where the values of a joint graph are in a planned part.
+struct Places {
+  std::vector<const PlannedKernel *> computed, read, stored;  // by node; nullptr: nowhere
+
+  Places(const PlannedPart &part, std::size_t nodes) : computed(nodes), read(nodes), stored(nodes) {
+    for (const PlannedKernel &k : part.plan.kernels) {
+      auto note = [&](const std::vector<NodeId> &ids, auto &at) {
+        for (NodeId id : ids)
+          if (NodeId node = part.joint_node[id]; !at[node]) at[node] = &k;
+      };
+      note(k.nodes, computed);
+      note(k.reads, read);
+      note(k.stores, stored);
+    }
+  }
+};
+
+/// The first kernel of backward that something made of the value is in.
+std::vector<const PlannedKernel *> readers(const Joint &j, const Places &places) {
+  std::vector<const PlannedKernel *> kernel = places.computed;
+  for (NodeId id = static_cast<NodeId>(j.graph.size()); id-- > 0;)
+    for (NodeId operand : j.graph.operands(id))
+      if (!kernel[operand])
+        kernel[operand] = places.read[operand] ? places.read[operand] : kernel[id];
+  return kernel;
+}
+
+/// What derivatives need, by node.
+std::vector<bool> needed_by_derivatives(const Joint &j) {
+  std::vector<bool> needed(j.graph.size());
+  for (const Output &o : j.derivatives) needed[o.node] = true;
+  for (NodeId id = static_cast<NodeId>(j.graph.size()); id-- > 0;) {
+    if (j.backward[id] && j.graph.node(id).op == Op::Extern) needed[id] = true;
+    if (needed[id])
+      for (NodeId operand : j.graph.operands(id)) needed[operand] = true;
+  }
+  return needed;
+}
+
+/// What forward writes whatever is saved: outputs, and operands and results of extern operations.
+std::vector<bool> written_by_forward(const Joint &j) {
+  std::vector<bool> written(j.graph.size());
+  for (const Output &o : j.outputs) written[o.node] = true;
+  for (NodeId id = 0; id < j.graph.size(); ++id) {
+    if (j.backward[id]) continue;
+    if (j.kept[id] && j.forward[id]) written[id] = true;
+    if (!is_extern(j.graph.node(id).op)) continue;
+    written[id] = true;
+    for (NodeId operand : j.graph.operands(id)) written[operand] = true;
+  }
+  return written;
+}
+
+}  // namespace
+
+Search::Search(const Joint &joint, Pricer &pricer, std::optional<std::int64_t> budget)
+    : joint_(joint),
+      pricer_(pricer),
+      budget_(budget),
+      most_plans_(std::clamp(kPlannedNodes / std::max<std::size_t>(1, joint.graph.size()),
+                             kFewPlans, kManyPlans)),
+      position_(joint.graph.size()),
+      in_memory_(written_by_forward(joint)) {
+  std::vector<bool> needed = needed_by_derivatives(joint);
+  for (NodeId id = 0; id < joint.graph.size(); ++id) {
+    if (!needed[id] || joint.backward[id]) continue;
+    position_[id] = nodes_.size();
+    nodes_.push_back(id);
+    if (joint.may_save[id]) candidates_.push_back(id);
+  }
+}
+
+CutProblem Search::empty_problem() const {
+  const GraphData &g = joint_.graph;
+  CutProblem problem;
+  problem.needed.resize(nodes_.size());
+  for (NodeId id : nodes_) {
+    std::vector<std::size_t> operands;
+    for (NodeId o : g.operands(id)) operands.push_back(position_[o]);
+    problem.operands.push_back(std::move(operands));
+  }
+  auto need = [&](NodeId id) {
+    if (!joint_.backward[id]) problem.needed[position_[id]] = true;
+  };
+  std::vector<bool> needed = needed_by_derivatives(joint_);
+  for (NodeId id = 0; id < g.size(); ++id)
+    if (joint_.backward[id] && needed[id])
+      for (NodeId operand : g.operands(id)) need(operand);
+  for (const Output &o : joint_.derivatives) need(o.node);
+  return problem;
+}
+
+std::vector<bool> Search::cut(const std::vector<CutPrice> &prices) const {
+  CutProblem problem = empty_problem();
+  problem.prices = prices;
+  std::vector<bool> cut = min_cut(problem), save(joint_.graph.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    save[nodes_[i]] = cut[i] && joint_.may_save[nodes_[i]];
+  return save;
+}
+
+CutPrice Search::allowed(NodeId id, CutPrice price) const {
+  if (!joint_.is_input(id) && !joint_.may_save[id]) price.save = kNever;
+  if (!joint_.may_repeat[id]) price.repeat = kNever;
+  return price;
+}
+
+bool Search::lies_in_memory(NodeId id) const { return joint_.is_input(id) || in_memory_[id]; }
+
+std::vector<CutPrice> Search::memory_prices() const {
+  std::vector<CutPrice> prices;
+  for (NodeId id : nodes_) prices.push_back(allowed(id, {joint_.bytes[id], 0}));
+  return prices;
+}
+
+std::vector<CutPrice> Search::additive_prices(double instructions, double memory) const {
+  std::vector<CutPrice> prices;
+  for (NodeId id : nodes_) {
+    double passes = (lies_in_memory(id) ? 1 : 2) + memory;
+    prices.push_back(allowed(
+        id, {passes * pricer_.pass_seconds(id), instructions * longest(pricer_.instructions(id))}));
+  }
+  return prices;
+}
+
+std::vector<CutPrice> Search::prices_within(const PricedDivision &priced) const {
+  Places forward(priced.forward, joint_.graph.size()),
+      backward(priced.backward, joint_.graph.size());
+  std::vector<const PlannedKernel *> reader = readers(joint_, backward);
+  std::vector<CutPrice> prices;
+  for (NodeId id : nodes_) {
+    std::array<double, kNumPipes> pass = on_hbm(pricer_.pass_seconds(id));
+    auto on_pass = [&](const PlannedKernel *kernel, bool is_there) {
+      if (!kernel) return longest(pass);
+      return is_there ? Room(*kernel).removing(pass) : Room(*kernel).adding(pass);
+    };
+    CutPrice price;
+    price.save = on_pass(reader[id], backward.read[id]);
+    bool is_written = forward.stored[id] != nullptr;
+    if (!lies_in_memory(id)) price.save += on_pass(forward.computed[id], is_written);
+    const auto &work = pricer_.instructions(id);
+    if (!reader[id])
+      price.repeat = longest(work);
+    else
+      price.repeat =
+          backward.computed[id] ? Room(*reader[id]).removing(work) : Room(*reader[id]).adding(work);
+    prices.push_back(allowed(id, price));
+  }
+  return prices;
+}
+
+const PricedDivision &Search::store_all() {
+  std::vector<bool> save(joint_.graph.size());
+  for (NodeId id : candidates_) save[id] = joint_.forward[id];
+  return pricer_.price(save);
+}
+
+const PricedDivision &Search::outputs_again() {
+  std::vector<bool> save(joint_.graph.size());
+  for (NodeId id : candidates_) save[id] = joint_.forward[id] && !joint_.is_output(id);
+  return pricer_.price(save);
+}
+
+const PricedDivision &Search::least_memory() { return pricer_.price(cut(memory_prices())); }
+
+bool Search::is_better(const PricedDivision &a, const PricedDivision &b) const {
+  constexpr double kEqual = 1e-9;
+  auto fits = [&](const PricedDivision &p) {
+    return !budget_ || p.kept_bytes <= static_cast<double>(*budget_);
+  };
+  if (fits(a) != fits(b)) return fits(a);
+  if (a.seconds < b.seconds * (1 - kEqual)) return true;
+  return a.seconds <= b.seconds * (1 + kEqual) && a.kept_bytes < b.kept_bytes;
+}
+
+void Search::consider(const std::vector<bool> &save) {
+  const PricedDivision &priced = pricer_.price(save);
+  if (!best_ || is_better(priced, *best_)) best_ = &priced;
+}
+
+void Search::propose() {
+  for (const PricedDivision *known : {&store_all(), &outputs_again(), &least_memory()})
+    consider(known->save);
+  for (double share : kShares) consider(cut(additive_prices(share, 0)));
+  for (double memory : kMemoryPrices) consider(cut(additive_prices(1, memory)));
+}
+
+/// Cuts for prices within the kernels of the last cut, until one comes again.
+void Search::reprice() {
+  const PricedDivision *last = best_;
+  for (int i = 0; i < kMostRepricings && may_continue(); ++i) {
+    std::size_t known = pricer_.all().size();
+    const PricedDivision &next = pricer_.price(cut(prices_within(*last)));
+    consider(next.save);
+    if (pricer_.all().size() == known) return;
+    last = &next;
+  }
+}
+
+/// Saves a value or does not, or saves what it is computed from in its place.
+bool Search::improve_at(NodeId id) {
+  const PricedDivision *before = best_;
+  std::vector<bool> save = before->save;
+  save[id] = !save[id];
+  consider(save);
+  if (save[id]) return best_ != before;
+  for (NodeId operand : joint_.graph.operands(id))
+    if (joint_.may_save[operand]) save[operand] = true;
+  consider(save);
+  return best_ != before;
+}
+
+void Search::improve() {
+  std::vector<NodeId> order = candidates_;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](NodeId a, NodeId b) { return joint_.bytes[a] > joint_.bytes[b]; });
+  for (bool improved = true; improved;) {
+    improved = false;
+    for (NodeId id : order) {
+      if (!may_continue()) return;
+      if (improve_at(id)) improved = true;
+    }
+  }
+}
+
+const PricedDivision &Search::find() {
+  if (best_) return *best_;
+  double least = least_memory().kept_bytes;
+  if (budget_ && least > static_cast<double>(*budget_))
+    fail(ErrorCode::InvalidArgument,
+         "partition: graph {} cannot keep to a budget of {} bytes: backward needs at least {:.0f}",
+         joint_.graph.name, *budget_, least);
+  propose();
+  reprice();
+  improve();
+  return *best_;
+}
+
+const PricedDivision &Search::exhaustive() {
+  std::size_t n = candidates_.size();
+  if (n > kMostExhaustive)
+    fail(ErrorCode::InvalidArgument, "partition: {} candidates are too many to try all sets", n);
+  const PricedDivision *best = nullptr;
+  for (std::size_t set = 0; set < std::size_t{1} << n; ++set) {
+    std::vector<bool> save(joint_.graph.size());
+    for (std::size_t i = 0; i < n; ++i) save[candidates_[i]] = set >> i & 1;
+    const PricedDivision &priced = pricer_.price(save);
+    if (!best || is_better(priced, *best)) best = &priced;
+  }
+  return *best;
+}
+
+}  // namespace fuse

@@ -1,0 +1,61 @@
+// Which values to save: minimum cuts propose, plans decide.
+#pragma once
+
+#include "partition/min_cut.h"
+#include "partition/price.h"
+
+#include <optional>
+#include <vector>
+
+namespace fuse {
+
+class Search {
+ public:
+  Search(const Joint &joint, Pricer &pricer, std::optional<std::int64_t> budget);
+
+  /// The fastest within the budget that the search meets, of equal ones that with least memory.
+  /// Throws Error{InvalidArgument} where none keeps to the budget.
+  const PricedDivision &find();
+
+  /// Every value of forward that backward reads is saved.
+  const PricedDivision &store_all();
+  /// The same, but outputs are computed again.
+  const PricedDivision &outputs_again();
+  const PricedDivision &least_memory();
+  /// All sets of at most 14 candidates; Error{InvalidArgument} for more.
+  const PricedDivision &exhaustive();
+
+  /// Values that may be saved and are not constants, ascending.
+  const std::vector<NodeId> &candidates() const { return candidates_; }
+  /// Whether forward writes the value whatever is saved.
+  bool is_written(NodeId id) const { return in_memory_[id]; }
+
+ private:
+  CutProblem empty_problem() const;
+  std::vector<bool> cut(const std::vector<CutPrice> &prices) const;
+  std::vector<CutPrice> memory_prices() const;
+  std::vector<CutPrice> additive_prices(double instructions, double memory) const;
+  std::vector<CutPrice> prices_within(const PricedDivision &priced) const;
+  CutPrice allowed(NodeId id, CutPrice price) const;
+  bool lies_in_memory(NodeId id) const;
+
+  void consider(const std::vector<bool> &save);
+  bool is_better(const PricedDivision &a, const PricedDivision &b) const;
+  void propose();
+  void reprice();
+  void improve();
+  bool improve_at(NodeId id);
+  bool may_continue() const { return pricer_.all().size() < most_plans_; }
+
+  const Joint &joint_;
+  Pricer &pricer_;
+  const std::optional<std::int64_t> budget_;
+  std::size_t most_plans_;
+  std::vector<NodeId> nodes_;          // that a cut may go through, ascending
+  std::vector<std::size_t> position_;  // by node: in nodes_
+  std::vector<bool> in_memory_;        // by node: forward writes it anyway
+  std::vector<NodeId> candidates_;
+  const PricedDivision *best_ = nullptr;
+};
+
+}  // namespace fuse

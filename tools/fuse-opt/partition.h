@@ -1,0 +1,12 @@
+// Forward and backward of a graph as two programs, and why.
+#pragma once
+
+#include "options.h"
+
+#include <fuse/graph.h>
+
+#include <string>
+
+/// What is saved between forward and backward of the graph that --grad differentiates, for each
+/// target.
+std::string explain_partition(const fuse::Graph &graph, const Options &options);
