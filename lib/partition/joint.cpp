@@ -96,10 +96,13 @@ std::vector<bool> depending_on(const GraphData &g, const std::vector<NodeId> &in
 
 bool is_extern(Op op) { return op == Op::Extern || op == Op::ExternResult; }
 
-/// Values that stand for what others hold: views show elements, constants have none.
-bool may_lie_in_memory(Op op) {
+/// Not what stands for other values: views show elements, constants have none, and a conversion to
+/// a wider dtype says nothing new.
+bool may_lie_in_memory(const GraphData &g, NodeId id) {
+  Op op = g.node(id).op;
   OpKind kind = info(op).kind;
   if (kind == OpKind::Leaf) return false;
+  if (kind == OpKind::Convert) return size_of(g.dtype(id)) <= size_of(g.dtype(g.operand(id, 0)));
   return kind != OpKind::View || op == Op::Gather || op == Op::Slice;
 }
 
@@ -139,7 +142,7 @@ void read_marks(Joint &j) {
     Op op = g.node(id).op;
     j.may_repeat[id] = op != Op::Input && (!is_extern(op) || repeated[id]) && !j.kept[id];
     j.may_save[id] = !j.backward[id] && op != Op::Input &&
-                     (j.kept[id] || (may_lie_in_memory(op) && !repeated[id]));
+                     (j.kept[id] || (may_lie_in_memory(g, id) && !repeated[id]));
   }
 }
 

@@ -209,15 +209,23 @@ std::vector<CutPrice> Search::prices_within(const PricedDivision &priced) const 
   return prices;
 }
 
-const PricedDivision &Search::store_all() {
-  std::vector<bool> save(joint_.graph.size());
+/// Values of forward in the dtypes that the graph gives them: not those of which it uses the
+/// rounding.
+std::vector<bool> Search::values_of_forward() const {
+  const GraphData &g = joint_.graph;
+  std::vector<bool> save(g.size());
   for (NodeId id : candidates_) save[id] = joint_.forward[id];
-  return pricer_.price(save);
+  for (NodeId id = 0; id < g.size(); ++id)
+    if (g.node(id).op == Op::Cast && joint_.forward[id] && is_float16(g.dtype(id)))
+      save[g.operand(id, 0)] = false;
+  return save;
 }
 
+const PricedDivision &Search::store_all() { return pricer_.price(values_of_forward()); }
+
 const PricedDivision &Search::outputs_again() {
-  std::vector<bool> save(joint_.graph.size());
-  for (NodeId id : candidates_) save[id] = joint_.forward[id] && !joint_.is_output(id);
+  std::vector<bool> save = values_of_forward();
+  for (const Output &o : joint_.outputs) save[o.node] = false;
   return pricer_.price(save);
 }
 

@@ -31,6 +31,7 @@ class Search {
   bool is_written(NodeId id) const { return in_memory_[id]; }
 
  private:
+  std::vector<bool> values_of_forward() const;
   CutProblem empty_problem() const;
   std::vector<bool> cut(const std::vector<CutPrice> &prices) const;
   std::vector<CutPrice> memory_prices() const;

@@ -23,9 +23,9 @@ TEST(PartitionBlocks, NormsSaveStatisticsAtMost) {
         return layer_norm(rows(g, "x"), {1}, w, g.input("b", bf16, {kColumns}));
       },
       {"x", "w", "b"});
-  Graph rms = joint_of(
-      [](Graph &g) { return rms_norm(rows(g, "x"), {1}, g.input("w", bf16, {kColumns})); },
-      {"x", "w"});
+  Graph rms =
+      joint_of([](Graph &g) { return rms_norm(rows(g, "x"), {1}, g.input("w", bf16, {kColumns})); },
+               {"x", "w"});
   for (const Graph *joint : {&layer, &rms}) {
     Partition p = partition_for(*joint, "h200");
     EXPECT_LE(largest_saved(p), kRows) << explain(p);
@@ -68,8 +68,8 @@ TEST(PartitionBlocks, CrossEntropyReadsLogitsOnceAndWritesTheirCotangentOnce) {
 }
 
 TEST(PartitionBlocks, DropoutMakesItsMaskFromTheSeed) {
-  Graph joint = joint_of(
-      [](Graph &g) { return dropout(rows(g, "x"), 0.1, g.scalar("seed", u64)); }, {"x"});
+  Graph joint =
+      joint_of([](Graph &g) { return dropout(rows(g, "x"), 0.1, g.scalar("seed", u64)); }, {"x"});
   Partition p = partition_for(joint, "h200");
   EXPECT_THAT(p.saved, IsEmpty()) << explain(p);
   EXPECT_EQ(p.chosen.backward.passes, 2) << explain(p);
@@ -81,8 +81,7 @@ TEST(PartitionBlocks, ActivationsSaveNothing) {
   Partition p = partition_for(gated, "h200");
   EXPECT_THAT(p.saved, IsEmpty()) << explain(p);
   EXPECT_EQ(p.chosen.backward.passes, 5) << explain(p);  // a, b, d_y, d_a, d_b
-  Partition q =
-      partition_for(joint_of([](Graph &g) { return gelu(rows(g, "x")); }, {"x"}), "h200");
+  Partition q = partition_for(joint_of([](Graph &g) { return gelu(rows(g, "x")); }, {"x"}), "h200");
   EXPECT_THAT(q.saved, IsEmpty()) << explain(q);
   EXPECT_EQ(q.chosen.backward.passes, 3) << explain(q);
 }

@@ -25,8 +25,7 @@ void run(const Graph &graph, bool strict, const Bindings &sizes, Arguments &argu
   for (NodeId id : g.inputs) inputs.push_back(arguments.at(g.attr<InputAttr>(id).name));
   ProgramRun ran = run_program(program, inputs, sizes, host_executor());
   ASSERT_EQ(ran.fault, "");
-  for (std::size_t i = 0; i < g.outputs.size(); ++i)
-    arguments[g.outputs[i].name] = ran.outputs[i];
+  for (std::size_t i = 0; i < g.outputs.size(); ++i) arguments[g.outputs[i].name] = ran.outputs[i];
 }
 
 Arguments random_arguments(const Graph &graph, const Bindings &sizes) {
@@ -39,8 +38,8 @@ Arguments random_arguments(const Graph &graph, const Bindings &sizes) {
   return arguments;
 }
 
-Arguments run_parts(const Graph &joint, const PartitionOptions &options,
-                    const Bindings &sizes, Arguments arguments) {
+Arguments run_parts(const Graph &joint, const PartitionOptions &options, const Bindings &sizes,
+                    Arguments arguments) {
   PartitionOptions priced = options;
   Partition p = partition(joint, priced);
   run(p.forward, true, sizes, arguments);

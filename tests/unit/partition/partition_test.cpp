@@ -146,8 +146,9 @@ TEST(Partition, LessMemoryTakesMoreTime) {
 TEST(Partition, ABudgetBelowTheLeastIsRefused) {
   PartitionOptions options;
   options.budget_bytes = 1000;
-  EXPECT_THAT(message_of([&] { (void)partition(sigmoid3(bf16), options); }),
-              HasSubstr("cannot keep to a budget of 1000 bytes: backward needs at least 360710144"));
+  EXPECT_THAT(
+      message_of([&] { (void)partition(sigmoid3(bf16), options); }),
+      HasSubstr("cannot keep to a budget of 1000 bytes: backward needs at least 360710144"));
 }
 
 // --- Marks ---------------------------------------------------------------------------------------
