@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 FUSE_BEGIN_NAMESPACE
 
@@ -95,12 +97,17 @@ std::string value_table(const Partition &p) {
 
 /// Time against memory, where there is a choice.
 std::string frontier_text(const Partition &p) {
-  if (p.frontier.size() < 2) return "";
-  std::string text = "\nfrontier         ";
-  for (const PartitionPlan &plan : p.frontier)
-    append(text, " {} in {} us{}", size_text(static_cast<double>(plan.kept_bytes)),
-           us_text(plan.predicted_us), &plan == &p.frontier.back() ? "\n" : ",");
-  return text;
+  std::vector<std::string> points;
+  for (const PartitionPlan &plan : p.frontier) {
+    std::string point = size_text(static_cast<double>(plan.kept_bytes));
+    append(point, " in {} us", us_text(plan.predicted_us));
+    if (points.empty() || points.back() != point) points.push_back(std::move(point));
+  }
+  if (points.size() < 2) return "";
+  std::string text = "\nfrontier: ";
+  for (const std::string &point : points)
+    append(text, "{}{}", &point == &points[0] ? "" : ", ", point);
+  return text + "\n";
 }
 
 }  // namespace

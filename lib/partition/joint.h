@@ -51,7 +51,8 @@ struct Part {
 Part forward_part(const Joint &joint, const Division &division);
 Part backward_part(const Joint &joint, const Division &division);
 
-/// Names of saved values, in their order: those of outputs where they are some, else of values.
+/// Names of saved values, in their order: those of outputs where they are some, else of values,
+/// else the operation with a number.
 std::vector<std::string> saved_names(const Joint &joint, const Division &division);
 
 }  // namespace fuse

@@ -90,7 +90,8 @@ std::string Telling::name_of(const PricedDivision &priced) const {
   return "save " + (count == 1 ? label(j_, priced.division.saved[0]) : std::to_string(count));
 }
 
-/// Those that no other beats in both, from least memory to most.
+/// Those that no other beats in both, from least memory to most; what gains next to nothing is left
+/// out.
 std::vector<const PricedDivision *> Telling::best_by_memory() const {
   std::vector<const PricedDivision *> sorted, best;
   for (const auto &[saved, priced] : pricer_.all()) sorted.push_back(&priced);
@@ -99,7 +100,7 @@ std::vector<const PricedDivision *> Telling::best_by_memory() const {
     return a->seconds < b->seconds;
   });
   for (const PricedDivision *p : sorted)
-    if (best.empty() || p->seconds < best.back()->seconds * (1 - 1e-9)) best.push_back(p);
+    if (best.empty() || p->seconds < best.back()->seconds * (1 - kEqualTime)) best.push_back(p);
   return best;
 }
 
@@ -136,6 +137,7 @@ std::vector<NodeId> Telling::told_values() const {
   values.insert(values.end(), chosen_.division.saved.begin(), chosen_.division.saved.end());
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
+  std::erase_if(values, [&](NodeId id) { return j_.elements[id] == 1 && !chosen_.save[id]; });
   std::vector<NodeId> largest = values;
   std::stable_sort(largest.begin(), largest.end(),
                    [&](NodeId a, NodeId b) { return j_.bytes[a] > j_.bytes[b]; });

@@ -1,6 +1,7 @@
 // The two graphs of a division.
 #include "ir/build.h"
 #include "ir/graph_verify.h"
+#include "ir/op.h"
 #include "partition/joint.h"
 
 #include <algorithm>
@@ -116,7 +117,8 @@ std::vector<std::string> saved_names(const Joint &j, const Division &d) {
     bool is_free = own != j.graph.names.end() &&
                    std::none_of(j.graph.outputs.begin(), j.graph.outputs.end(),
                                 [&](const Output &o) { return o.name == own->second; });
-    std::string first = is_free ? own->second : "saved_" + std::to_string(id), name = first;
+    std::string operation(info(j.graph.node(id).op).text);
+    std::string first = is_free ? own->second : operation + "_" + std::to_string(id), name = first;
     for (int n = 2; !is_free && !used.insert(name).second; ++n)
       name = first + "_" + std::to_string(n);
     names.push_back(name);

@@ -291,6 +291,18 @@ void Search::improve() {
   }
 }
 
+/// Leaves out what is saved for next to nothing.
+void Search::shed() {
+  const double limit = best_->seconds * (1 + kEqualTime);
+  for (NodeId id : candidates_) {
+    std::vector<bool> save = best_->save;
+    if (!save[id] || !joint_.may_repeat[id] || !may_continue()) continue;
+    save[id] = false;
+    const PricedDivision &without = pricer_.price(save);
+    if (without.seconds <= limit && without.kept_bytes < best_->kept_bytes) best_ = &without;
+  }
+}
+
 const PricedDivision &Search::find() {
   if (best_) return *best_;
   double least = least_memory().kept_bytes;
@@ -301,6 +313,7 @@ const PricedDivision &Search::find() {
   propose();
   reprice();
   improve();
+  shed();
   return *best_;
 }
 

@@ -9,12 +9,15 @@
 
 namespace fuse {
 
+/// Times this much apart, of both, count as equal: less memory is better then.
+inline constexpr double kEqualTime = 1e-3;
+
 class Search {
  public:
   Search(const Joint &joint, Pricer &pricer, std::optional<std::int64_t> budget);
 
-  /// The fastest within the budget that the search meets, of equal ones that with least memory.
-  /// Throws Error{InvalidArgument} where none keeps to the budget.
+  /// The fastest within the budget that the search meets, without what is saved for next to
+  /// nothing. Throws Error{InvalidArgument} where none keeps to the budget.
   const PricedDivision &find();
 
   /// Every value of forward that backward reads is saved.
@@ -45,6 +48,7 @@ class Search {
   void propose();
   void reprice();
   void improve();
+  void shed();
   bool improve_at(NodeId id);
   bool may_continue() const { return pricer_.all().size() < most_plans_; }
 

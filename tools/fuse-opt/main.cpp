@@ -63,14 +63,16 @@ std::string explain_path(const fuse::Graph &graph, const Options &options) {
 std::string explanation_of(const fuse::Graph &given, const fuse::Graph &graph,
                            const Options &options) {
   std::string one = explain(graph, options);
-  if (options.grad.empty() || options.explain != Explain::Text) return one;
+  if (options.grad.empty() || !options.part.empty() || options.explain != Explain::Text) return one;
   return explain_partition(given, options) + "\nas one program\n" + one;
 }
 
 int drive_graph(const std::string &source, const std::string &file, Options options) {
   fuse::Graph given = fuse::parse(source, file);
   check_dims(given, options.dims);
-  fuse::Graph graph = transform(given, options);
+  fuse::Graph graph = options.part.empty() ? transform(given, options) : part_of(given, options);
+  // A part has the rounding points of the whole.
+  options.strict = options.strict || !options.part.empty();
   bool has_file = !options.report.empty() || !options.serialize.empty();
   if (options.emit.empty() && !options.run && options.explain == Explain::No && !has_file)
     options.emit = {Stage::Graph};

@@ -144,8 +144,11 @@ void add_stage_options(CLI::App &app, Options &o, Words &words) {
   add_list(app, "--grad", o.grad, "x,w", "differentiate by these inputs first");
   app.add_option("--grad-output", o.grad_output, "the output that --grad differentiates")
       ->type_name("NAME");
+  app.add_option("--part", o.part,
+                 "of --grad: forward or backward, with what is saved between them; else all")
+      ->type_name("NAME");
   app.add_option("--budget", o.budget_bytes,
-                 "of --grad --explain: the most that is kept from forward to backward")
+                 "the most that is kept in memory from forward to backward")
       ->type_name("BYTES")
       ->check(CLI::NonNegativeNumber);
   add_list(app, "--pass", o.passes, "NAME", "graph passes to run first, in order");
@@ -222,8 +225,10 @@ void resolve(const Words &words, Options &o) {
   o.tunings = tunings_of(words.mappings);
   if (o.grad.empty() && !o.grad_output.empty())
     throw UsageError("--grad-output needs --grad, the inputs to differentiate by");
-  if (o.budget_bytes && (o.grad.empty() || o.explain != Explain::Text))
-    throw UsageError("--budget needs --grad and --explain, which shows what is saved");
+  if (!o.part.empty()) choose("--part", o.part, Named<bool>{{"forward", true}, {"backward", true}});
+  if (o.grad.empty() && !o.part.empty()) throw UsageError("--part needs --grad");
+  if (o.budget_bytes && (o.grad.empty() || (o.part.empty() && o.explain != Explain::Text)))
+    throw UsageError("--budget needs --grad and --explain or --part, which show what is saved");
   check_passes(o);
   resolve_run(words, o);
 }

@@ -74,6 +74,12 @@ std::string side_by_side(const std::vector<Partition> &all) {
 
 }  // namespace
 
+Graph part_of(const Graph &graph, const Options &options) {
+  Target target = targets_of(options)[0];
+  Partition parts = partition(joint_of(graph, options), partitioning_of(target, options));
+  return std::move(options.part == "forward" ? parts.forward : parts.backward);
+}
+
 std::string explain_partition(const Graph &graph, const Options &options) {
   Graph joint = joint_of(graph, options);
   std::vector<Partition> all;

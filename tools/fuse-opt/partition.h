@@ -7,6 +7,9 @@
 
 #include <string>
 
+/// The part that --part names, for the first target.
+fuse::Graph part_of(const fuse::Graph &graph, const Options &options);
+
 /// What is saved between forward and backward of the graph that --grad differentiates, for each
 /// target.
 std::string explain_partition(const fuse::Graph &graph, const Options &options);
