@@ -110,10 +110,13 @@ bool is_function(const GraphData &g, NodeId id) {
   return op.kind == OpKind::Unary && op.max_ulp > 0;
 }
 
-Functions functions_in_f32(const GraphData &g) {
+/// Those that stay as they are.
+Functions functions_in_f32(const GraphData &g, const std::vector<Room> &room,
+                           const std::vector<ValueRange> &ranges) {
   Functions found;
   for (NodeId id = 0; id < g.size(); ++id) {
     if (!is_function(g, id) || g.dtype(id) != DType::F32) continue;
+    if (may_be_tanh(g, id, room[id].in(ranges[id]), ranges[id])) continue;
     NodeId cast = g.operand(id, 0);
     if (g.node(cast).op == Op::Cast && is_float16(g.dtype(g.operand(cast, 0))))
       found.insert({g.node(id).op, g.operand(cast, 0)});
@@ -178,7 +181,7 @@ class Relaxer {
         ranges_(value_ranges(r_.from())),
         room_(room_for_error(r_.from())),
         rounded_(rounded_to_16_bits(r_.from())),
-        functions_(functions_in_f32(r_.from())) {}
+        functions_(functions_in_f32(r_.from(), room_, ranges_)) {}
 
   Graph run() {
     for (NodeId id = 0; id < r_.from().size(); ++id) r_.set(id, relaxed(id));
