@@ -2,7 +2,7 @@
 //
 // Prices of single values do not add up: instructions are free until a pipe of the kernel is full.
 // So cuts are made for prices within the kernels of the best plan so far, again and again, and for
-// instructions at several shares of their price; then values are moved one at a time.
+// instructions at several shares of their price; then values are moved, one or two at a time.
 #include "partition/search.h"
 
 #include "ir/format.h"
@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kPlannedNodes = 60000, kFewPlans = 24, kManyPlans = 400;
 constexpr int kMostRepricings = 8;
 constexpr std::size_t kMostExhaustive = 14;
+constexpr std::size_t kMostPaired = 20;  // candidates, where two are moved at a time
 
 // Shares of the price of instructions, and prices of memory as passes of its bytes.
 constexpr double kShares[] = {0, 0.25, 0.5, 1, 2};
@@ -278,16 +279,33 @@ bool Search::improve_at(NodeId id) {
   return best_ != before;
 }
 
+bool Search::improve_one(const std::vector<NodeId> &order) {
+  bool improved = false;
+  for (NodeId id : order)
+    if (may_continue() && improve_at(id)) improved = true;
+  return improved;
+}
+
+/// Two values that only together make a difference: one pays for the other.
+bool Search::improve_two(const std::vector<NodeId> &order) {
+  if (order.size() > kMostPaired) return false;
+  const PricedDivision *before = best_;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    for (std::size_t k = i + 1; k < order.size() && may_continue(); ++k) {
+      std::vector<bool> save = before->save;
+      save[order[i]] = !save[order[i]];
+      save[order[k]] = !save[order[k]];
+      consider(save);
+      if (best_ != before) return true;
+    }
+  return false;
+}
+
 void Search::improve() {
   std::vector<NodeId> order = candidates_;
   std::stable_sort(order.begin(), order.end(),
                    [&](NodeId a, NodeId b) { return joint_.bytes[a] > joint_.bytes[b]; });
-  for (bool improved = true; improved;) {
-    improved = false;
-    for (NodeId id : order) {
-      if (!may_continue()) return;
-      if (improve_at(id)) improved = true;
-    }
+  while (improve_one(order) || improve_two(order)) {
   }
 }
 

@@ -50,6 +50,8 @@ class Search {
   void improve();
   void shed();
   bool improve_at(NodeId id);
+  bool improve_one(const std::vector<NodeId> &order);
+  bool improve_two(const std::vector<NodeId> &order);
   bool may_continue() const { return pricer_.all().size() < most_plans_; }
 
   const Joint &joint_;

