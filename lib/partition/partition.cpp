@@ -13,7 +13,9 @@ FUSE_BEGIN_NAMESPACE
 namespace {
 
 constexpr double kMicro = 1e6;
-constexpr std::size_t kMostValues = 24, kMostFrontier = 12;  // that are told of
+constexpr std::size_t kMostFrontier = 12;  // that are told of
+// Values that are told of: two plans are made for each, of graphs of this many nodes together.
+constexpr std::size_t kMostValues = 24, kFewValues = 4, kToldNodes = 6000;
 
 /// "s1": without the number that an unnamed value has in the canonical graph, as in its saved name.
 std::string label(const Joint &j, NodeId id) {
@@ -141,7 +143,8 @@ std::vector<NodeId> Telling::told_values() const {
   std::vector<NodeId> largest = values;
   std::stable_sort(largest.begin(), largest.end(),
                    [&](NodeId a, NodeId b) { return j_.bytes[a] > j_.bytes[b]; });
-  if (largest.size() > kMostValues) largest.resize(kMostValues);
+  std::size_t most = std::clamp(kToldNodes / j_.graph.size(), kFewValues, kMostValues);
+  if (largest.size() > most) largest.resize(most);
   std::sort(largest.begin(), largest.end());
   return largest;
 }

@@ -205,6 +205,8 @@ std::vector<CutPrice> Search::prices_within(const PricedDivision &priced) const 
     else
       price.repeat =
           backward.computed[id] ? Room(*reader[id]).removing(work) : Room(*reader[id]).adding(work);
+    // What backward computes again and writes for its own kernels is read by them all the same.
+    if (backward.stored[id]) price.repeat += price.save + longest(pass);
     prices.push_back(allowed(id, price));
   }
   return prices;
@@ -251,12 +253,30 @@ void Search::propose() {
   for (const PricedDivision *known : {&store_all(), &outputs_again(), &least_memory()})
     consider(known->save);
   for (double share : kShares) consider(cut(additive_prices(share, 0)));
-  for (double memory : kMemoryPrices) consider(cut(additive_prices(1, memory)));
+  for (const PricedDivision *start : {&least_memory(), best_}) {
+    save_what_backward_stores(start);
+    reprice(start);
+  }
+  for (double memory : kMemoryPrices)
+    if (may_continue()) consider(cut(additive_prices(1, memory)));
+}
+
+/// Saves what backward would compute again and write for its own kernels.
+void Search::save_what_backward_stores(const PricedDivision *priced) {
+  for (int i = 0; i < kMostRepricings && may_continue(); ++i) {
+    std::vector<bool> save = priced->save;
+    for (const PlannedKernel &k : priced->backward.plan.kernels)
+      for (NodeId stored : k.stores)
+        if (NodeId id = priced->backward.joint_node[stored]; joint_.may_save[id]) save[id] = true;
+    const PricedDivision *next = &pricer_.price(save);
+    if (next == priced) return;
+    consider(next->save);
+    priced = next;
+  }
 }
 
 /// Cuts for prices within the kernels of the last cut, until one comes again.
-void Search::reprice() {
-  const PricedDivision *last = best_;
+void Search::reprice(const PricedDivision *last) {
   for (int i = 0; i < kMostRepricings && may_continue(); ++i) {
     std::size_t known = pricer_.all().size();
     const PricedDivision &next = pricer_.price(cut(prices_within(*last)));
@@ -329,7 +349,7 @@ const PricedDivision &Search::find() {
          "partition: graph {} cannot keep to a budget of {} bytes: backward needs at least {:.0f}",
          joint_.graph.name, *budget_, least);
   propose();
-  reprice();
+  save_what_backward_stores(best_);
   improve();
   shed();
   return *best_;

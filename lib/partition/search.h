@@ -46,7 +46,8 @@ class Search {
   void consider(const std::vector<bool> &save);
   bool is_better(const PricedDivision &a, const PricedDivision &b) const;
   void propose();
-  void reprice();
+  void save_what_backward_stores(const PricedDivision *priced);
+  void reprice(const PricedDivision *last);
   void improve();
   void shed();
   bool improve_at(NodeId id);
