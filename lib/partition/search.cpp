@@ -7,6 +7,7 @@
 
 #include "ir/format.h"
 #include "ir/op.h"
+#include "partition/bottlenecks.h"
 
 #include <algorithm>
 
@@ -22,6 +23,8 @@ constexpr std::size_t kMostPaired = 20;  // candidates, where two are moved at a
 
 // Shares of the price of instructions, and prices of memory as passes of its bytes.
 constexpr double kShares[] = {0, 0.25, 0.5, 1, 2};
+// Checkpoints at every so many places where the graph is narrow.
+constexpr std::size_t kStrides[] = {1, 2, 3, 4, 6, 8};
 constexpr double kMemoryPrices[] = {0, 0.25, 0.5, 1, 2, 4, 8, 32, 1000};
 
 bool is_extern(Op op) { return op == Op::Extern || op == Op::ExternResult; }
@@ -257,6 +260,7 @@ void Search::propose() {
     save_what_backward_stores(start);
     reprice(start);
   }
+  propose_checkpoints();
   for (double memory : kMemoryPrices)
     if (may_continue()) consider(cut(additive_prices(1, memory)));
 }
@@ -272,6 +276,19 @@ void Search::save_what_backward_stores(const PricedDivision *priced) {
     if (next == priced) return;
     consider(next->save);
     priced = next;
+  }
+}
+
+void Search::propose_checkpoints() {
+  std::vector<std::vector<NodeId>> places = bottlenecks(joint_);
+  for (std::size_t stride : kStrides) {
+    if (stride > places.size() || !may_continue()) return;
+    std::vector<bool> save(joint_.graph.size());
+    for (std::size_t i = stride - 1; i < places.size(); i += stride)
+      for (NodeId id : places[i]) save[id] = true;
+    const PricedDivision &priced = pricer_.price(save);
+    consider(priced.save);
+    save_what_backward_stores(&priced);
   }
 }
 

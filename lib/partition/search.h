@@ -46,6 +46,7 @@ class Search {
   void consider(const std::vector<bool> &save);
   bool is_better(const PricedDivision &a, const PricedDivision &b) const;
   void propose();
+  void propose_checkpoints();
   void save_what_backward_stores(const PricedDivision *priced);
   void reprice(const PricedDivision *last);
   void improve();
