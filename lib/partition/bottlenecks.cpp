@@ -37,27 +37,38 @@ std::vector<double> crossing_bytes(const Joint &j, const std::vector<NodeId> &la
   return crossing;
 }
 
+/// Those that cross from the node to the next.
+std::vector<NodeId> values_across(const Joint &j, const std::vector<NodeId> &last, NodeId place) {
+  std::vector<NodeId> values;
+  for (NodeId id = 0; id <= place; ++id)
+    if (may_cross(j, id) && last[id] > place) values.push_back(id);
+  return values;
+}
+
 }  // namespace
 
 std::vector<std::vector<NodeId>> bottlenecks(const Joint &j) {
-  std::vector<NodeId> last = last_readers(j);
+  std::vector<NodeId> last = last_readers(j), places;
   std::vector<double> crossing = crossing_bytes(j, last);
   double least = 0, floor = 0;
   for (NodeId id = 0; id < j.graph.size(); ++id)
     if (may_cross(j, id)) floor = std::max(floor, kLeastShare * j.bytes[id]);
   for (double bytes : crossing)
     if (bytes >= floor && (least == 0 || bytes < least)) least = bytes;
-  std::vector<std::vector<NodeId>> found;
   bool was_narrow = false;
   for (NodeId place = 0; place < j.graph.size(); ++place) {
     bool is_narrow = crossing[place] >= floor && crossing[place] <= kNarrow * least && floor > 0;
-    if (is_narrow && !was_narrow) {
-      std::vector<NodeId> values;
-      for (NodeId id = 0; id <= place; ++id)
-        if (may_cross(j, id) && last[id] > place) values.push_back(id);
-      found.push_back(std::move(values));
-    }
+    if (is_narrow && !was_narrow) places.push_back(place);
+    // Of neighbours the narrowest, of equal ones the last, which has the most behind it.
+    if (is_narrow && crossing[place] <= crossing[places.back()]) places.back() = place;
     was_narrow = is_narrow;
+  }
+  std::vector<std::vector<NodeId>> found;
+  for (NodeId place : places) {
+    std::vector<NodeId> values = values_across(j, last, place);
+    bool is_same = !found.empty() && std::includes(values.begin(), values.end(),
+                                                   found.back().begin(), found.back().end());
+    if (!is_same) found.push_back(std::move(values));
   }
   return found;
 }

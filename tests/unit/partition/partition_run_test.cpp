@@ -40,8 +40,7 @@ Arguments random_arguments(const Graph &graph, const Bindings &sizes) {
 
 Arguments run_parts(const Graph &joint, const PartitionOptions &options, const Bindings &sizes,
                     Arguments arguments) {
-  PartitionOptions priced = options;
-  Partition p = partition(joint, priced);
+  Partition p = partition(joint, options);
   run(p.forward, true, sizes, arguments);
   run(p.backward, true, sizes, arguments);
   return arguments;
