@@ -94,8 +94,6 @@ std::vector<bool> depending_on(const GraphData &g, const std::vector<NodeId> &in
   return depends;
 }
 
-bool is_extern(Op op) { return op == Op::Extern || op == Op::ExternResult; }
-
 /// Not what stands for other values: views show elements, constants have none, and a conversion to
 /// a wider dtype says nothing new.
 bool may_lie_in_memory(const GraphData &g, NodeId id) {

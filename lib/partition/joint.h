@@ -9,6 +9,8 @@
 
 namespace fuse {
 
+inline bool is_extern(Op op) { return op == Op::Extern || op == Op::ExternResult; }
+
 /// A canonical graph, its values told apart. Vectors are by node.
 struct Joint {
   const GraphData &graph;

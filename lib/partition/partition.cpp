@@ -14,8 +14,6 @@ namespace {
 
 constexpr double kMicro = 1e6;
 constexpr std::size_t kMostFrontier = 12;  // that are told of
-// Values that are told of: two plans are made for each, of graphs of this many nodes together.
-constexpr std::size_t kMostValues = 24, kFewValues = 4, kToldNodes = 6000;
 
 /// "s1": without the number that an unnamed value has in the canonical graph, as in its saved name.
 std::string label(const Joint &j, NodeId id) {
@@ -73,7 +71,6 @@ class Telling {
  private:
   std::string name_of(const PricedDivision &priced) const;
   std::vector<const PricedDivision *> best_by_memory() const;
-  std::vector<NodeId> told_values() const;
   SavedChoice choice_of(NodeId id);
 
   const Joint &j_;
@@ -133,22 +130,6 @@ std::vector<PartitionPlan> Telling::plans() const {
   return plans;
 }
 
-/// What is saved, or would be if nothing were computed again: the largest.
-std::vector<NodeId> Telling::told_values() const {
-  std::vector<NodeId> values = search_.store_all().division.saved;
-  values.insert(values.end(), chosen_.division.saved.begin(), chosen_.division.saved.end());
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-  std::erase_if(values, [&](NodeId id) { return j_.elements[id] == 1 && !chosen_.save[id]; });
-  std::vector<NodeId> largest = values;
-  std::stable_sort(largest.begin(), largest.end(),
-                   [&](NodeId a, NodeId b) { return j_.bytes[a] > j_.bytes[b]; });
-  std::size_t most = std::clamp(kToldNodes / j_.graph.size(), kFewValues, kMostValues);
-  if (largest.size() > most) largest.resize(most);
-  std::sort(largest.begin(), largest.end());
-  return largest;
-}
-
 SavedChoice Telling::choice_of(NodeId id) {
   SavedChoice choice;
   choice.value = label(j_, id);
@@ -180,7 +161,8 @@ SavedChoice Telling::choice_of(NodeId id) {
 
 std::vector<SavedChoice> Telling::values() {
   std::vector<SavedChoice> choices;
-  for (NodeId id : told_values()) choices.push_back(choice_of(id));
+  for (NodeId id : search_.weighty_values())
+    if (j_.elements[id] > 1 || chosen_.save[id]) choices.push_back(choice_of(id));
   return choices;
 }
 

@@ -17,77 +17,17 @@ namespace {
 
 // Plans are made as long as this many nodes are planned together, but at least kFewPlans.
 constexpr std::size_t kPlannedNodes = 60000, kFewPlans = 24, kManyPlans = 400;
-constexpr int kMostRepricings = 8;
+constexpr int kMostRepricings = 8, kMostSettlings = 4;
+// Values that are told of: a plan is made for each, of graphs of this many nodes together.
+constexpr std::size_t kMostWeighty = 24, kFewWeighty = 4, kWeightyNodes = 6000;
 constexpr std::size_t kMostExhaustive = 14;
 constexpr std::size_t kMostPaired = 20;  // candidates, where two are moved at a time
 
 // Shares of the price of instructions, and prices of memory as passes of its bytes.
 constexpr double kShares[] = {0, 0.25, 0.5, 1, 2};
+constexpr double kMemoryPrices[] = {0, 0.25, 0.5, 1, 2, 4, 8, 32, 1000};
 // Checkpoints at every so many places where the graph is narrow.
 constexpr std::size_t kStrides[] = {1, 2, 3, 4, 6, 8};
-constexpr double kMemoryPrices[] = {0, 0.25, 0.5, 1, 2, 4, 8, 32, 1000};
-
-bool is_extern(Op op) { return op == Op::Extern || op == Op::ExternResult; }
-
-double longest(const std::array<double, kNumPipes> &seconds) {
-  return *std::max_element(seconds.begin(), seconds.end());
-}
-
-/// A kernel's pipes in seconds, for what is added to them or left out.
-class Room {
- public:
-  explicit Room(const PlannedKernel &kernel) {
-    for (std::size_t i = 0; i < kNumPipes; ++i) pipes_[i] = 1e-6 * kernel.pipes[i].us;
-  }
-
-  /// What the kernel takes longer with this besides.
-  double adding(std::array<double, kNumPipes> seconds) const {
-    for (std::size_t i = 0; i < kNumPipes; ++i) seconds[i] += pipes_[i];
-    return longest(seconds) - longest(pipes_);
-  }
-
-  /// What it takes less without it.
-  double removing(std::array<double, kNumPipes> seconds) const {
-    for (std::size_t i = 0; i < kNumPipes; ++i) seconds[i] = pipes_[i] - seconds[i];
-    return longest(pipes_) - longest(seconds);
-  }
-
- private:
-  std::array<double, kNumPipes> pipes_{};
-};
-
-std::array<double, kNumPipes> on_hbm(double seconds) {
-  std::array<double, kNumPipes> pipes{};
-  pipes[static_cast<std::size_t>(Pipe::Hbm)] = seconds;
-  return pipes;
-}
-
-/// Where the values of a joint graph are in a planned part.
-struct Places {
-  std::vector<const PlannedKernel *> computed, read, stored;  // by node; nullptr: nowhere
-
-  Places(const PlannedPart &part, std::size_t nodes) : computed(nodes), read(nodes), stored(nodes) {
-    for (const PlannedKernel &k : part.plan.kernels) {
-      auto note = [&](const std::vector<NodeId> &ids, auto &at) {
-        for (NodeId id : ids)
-          if (NodeId node = part.joint_node[id]; !at[node]) at[node] = &k;
-      };
-      note(k.nodes, computed);
-      note(k.reads, read);
-      note(k.stores, stored);
-    }
-  }
-};
-
-/// The first kernel of backward that something made of the value is in.
-std::vector<const PlannedKernel *> readers(const Joint &j, const Places &places) {
-  std::vector<const PlannedKernel *> kernel = places.computed;
-  for (NodeId id = static_cast<NodeId>(j.graph.size()); id-- > 0;)
-    for (NodeId operand : j.graph.operands(id))
-      if (!kernel[operand])
-        kernel[operand] = places.read[operand] ? places.read[operand] : kernel[id];
-  return kernel;
-}
 
 /// What derivatives need, by node.
 std::vector<bool> needed_by_derivatives(const Joint &j) {
@@ -161,58 +101,6 @@ std::vector<bool> Search::cut(const std::vector<CutPrice> &prices) const {
   for (std::size_t i = 0; i < nodes_.size(); ++i)
     save[nodes_[i]] = cut[i] && joint_.may_save[nodes_[i]];
   return save;
-}
-
-CutPrice Search::allowed(NodeId id, CutPrice price) const {
-  if (!joint_.is_input(id) && !joint_.may_save[id]) price.save = kNever;
-  if (!joint_.may_repeat[id]) price.repeat = kNever;
-  return price;
-}
-
-bool Search::lies_in_memory(NodeId id) const { return joint_.is_input(id) || in_memory_[id]; }
-
-std::vector<CutPrice> Search::memory_prices() const {
-  std::vector<CutPrice> prices;
-  for (NodeId id : nodes_) prices.push_back(allowed(id, {joint_.bytes[id], 0}));
-  return prices;
-}
-
-std::vector<CutPrice> Search::additive_prices(double instructions, double memory) const {
-  std::vector<CutPrice> prices;
-  for (NodeId id : nodes_) {
-    double passes = (lies_in_memory(id) ? 1 : 2) + memory;
-    prices.push_back(allowed(
-        id, {passes * pricer_.pass_seconds(id), instructions * longest(pricer_.instructions(id))}));
-  }
-  return prices;
-}
-
-std::vector<CutPrice> Search::prices_within(const PricedDivision &priced) const {
-  Places forward(priced.forward, joint_.graph.size()),
-      backward(priced.backward, joint_.graph.size());
-  std::vector<const PlannedKernel *> reader = readers(joint_, backward);
-  std::vector<CutPrice> prices;
-  for (NodeId id : nodes_) {
-    std::array<double, kNumPipes> pass = on_hbm(pricer_.pass_seconds(id));
-    auto on_pass = [&](const PlannedKernel *kernel, bool is_there) {
-      if (!kernel) return longest(pass);
-      return is_there ? Room(*kernel).removing(pass) : Room(*kernel).adding(pass);
-    };
-    CutPrice price;
-    price.save = on_pass(reader[id], backward.read[id]);
-    bool is_written = forward.stored[id] != nullptr;
-    if (!lies_in_memory(id)) price.save += on_pass(forward.computed[id], is_written);
-    const auto &work = pricer_.instructions(id);
-    if (!reader[id])
-      price.repeat = longest(work);
-    else
-      price.repeat =
-          backward.computed[id] ? Room(*reader[id]).removing(work) : Room(*reader[id]).adding(work);
-    // What backward computes again and writes for its own kernels is read by them all the same.
-    if (backward.stored[id]) price.repeat += price.save + longest(pass);
-    prices.push_back(allowed(id, price));
-  }
-  return prices;
 }
 
 /// Values of forward in the dtypes that the graph gives them: not those of which it uses the
@@ -346,6 +234,30 @@ void Search::improve() {
   }
 }
 
+std::vector<NodeId> Search::weighty_values() {
+  std::vector<NodeId> values = store_all().division.saved;
+  const std::vector<NodeId> &saved = best_->division.saved;
+  values.insert(values.end(), saved.begin(), saved.end());
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  std::stable_sort(values.begin(), values.end(),
+                   [&](NodeId a, NodeId b) { return joint_.bytes[a] > joint_.bytes[b]; });
+  std::size_t most = std::clamp(kWeightyNodes / joint_.graph.size(), kFewWeighty, kMostWeighty);
+  if (values.size() > most) values.resize(most);
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+/// No value that is told of would better be treated the other way, however large the graph.
+void Search::settle() {
+  for (int i = 0; i < kMostSettlings; ++i) {
+    const PricedDivision *before = best_;
+    for (NodeId id : weighty_values())
+      if (joint_.may_save[id] && joint_.may_repeat[id]) improve_at(id);
+    if (best_ == before) return;
+  }
+}
+
 /// Leaves out what is saved for next to nothing.
 void Search::shed() {
   const double limit = best_->seconds * (1 + kEqualTime);
@@ -368,6 +280,7 @@ const PricedDivision &Search::find() {
   propose();
   save_what_backward_stores(best_);
   improve();
+  settle();
   shed();
   return *best_;
 }

@@ -30,6 +30,8 @@ class Search {
 
   /// Values that may be saved and are not constants, ascending.
   const std::vector<NodeId> &candidates() const { return candidates_; }
+  /// The largest of those that are saved, or would be if nothing were computed again. After find().
+  std::vector<NodeId> weighty_values();
   /// Whether forward writes the value whatever is saved.
   bool is_written(NodeId id) const { return in_memory_[id]; }
 
@@ -50,6 +52,7 @@ class Search {
   void save_what_backward_stores(const PricedDivision *priced);
   void reprice(const PricedDivision *last);
   void improve();
+  void settle();
   void shed();
   bool improve_at(NodeId id);
   bool improve_one(const std::vector<NodeId> &order);
