@@ -120,6 +120,95 @@ TEST(PartitionRun, SoftmaxAndCrossEntropy) {
                {});
 }
 
+// --- A block with products that others run -------------------------------------------------------
+
+using Floats = std::map<std::string, std::vector<float>>;
+
+float *floats(const TensorView &view) {
+  return static_cast<float *>(const_cast<void *>(view.data));
+}
+
+/// c = a b, of a [n, k] and b [k, m]; of transposed operands the strides change.
+void multiply(float *c, const float *a, const float *b, std::int64_t n, std::int64_t k,
+              std::int64_t m, bool a_transposed, bool b_transposed) {
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < m; ++j) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < k; ++l)
+        sum += double(a[a_transposed ? l * n + i : i * k + l]) *
+               b[b_transposed ? j * k + l : l * m + j];
+      c[i * m + j] = static_cast<float>(sum);
+    }
+}
+
+void run_product(const ExternCall &call) {
+  const TensorView *in = call.operands, *out = call.results;
+  if (call.name == "mm")
+    return multiply(floats(out[0]), floats(in[0]), floats(in[1]), in[0].shape[0], in[0].shape[1],
+                    in[1].shape[1], false, false);
+  std::int64_t n = in[1].shape[0], k = in[1].shape[1], m = in[2].shape[1];
+  multiply(floats(out[0]), floats(in[0]), floats(in[2]), n, m, k, false, true);
+  multiply(floats(out[1]), floats(in[1]), floats(in[0]), k, n, m, true, false);
+}
+
+void launch_on_host(const Graph &graph, bool strict, Floats &values) {
+  CompileOptions options;
+  options.executor = Executor::Host;
+  options.strict = strict;
+  Executable exe = compile(graph, options);
+  const GraphData &g = graph.data();
+  std::vector<Arg> arguments;
+  auto add = [&](const std::string &name, NodeId id) {
+    std::vector<std::int64_t> shape = evaluate(g.shape(id), {});
+    values[name].resize(static_cast<std::size_t>(count_elements(shape)));
+    arguments.push_back(tensor(values[name].data(), shape));
+  };
+  for (NodeId id : g.inputs) add(g.attr<InputAttr>(id).name, id);
+  for (const Output &o : g.outputs) add(o.name, o.node);
+  LaunchOptions launching;
+  launching.run_extern = run_product;
+  exe.launch(nullptr, arguments.data(), arguments.size(), launching);
+}
+
+Value product(Value a, Value b, Graph &g) {
+  Shape shape = {a.shape()[0], b.shape()[1]};
+  Graph rule("mm_backward");
+  Value dy = rule.input("dy", f32, shape), left = rule.input("a", f32, a.shape());
+  Value right = rule.input("b", f32, b.shape());
+  std::vector<Value> d =
+      rule.extern_op("mm_backward", {dy, left, right}, {{f32, a.shape()}, {f32, b.shape()}});
+  rule.output("da", d[0]);
+  rule.output("db", d[1]);
+  return custom_gradient(g.extern_op("mm", {a, b}, {{f32, shape}})[0], {a, b}, rule);
+}
+
+TEST(PartitionRun, AnMlpWithItsProducts) {
+  std::vector<std::string> inputs = {"x", "w", "w1", "w2"};
+  Graph joint = joint_of(
+      [](Graph &g) {
+        Value x = g.input("x", f32, {24, 32});
+        Value n = rms_norm(x, {1}, g.input("w", f32, {32}));
+        Value u = gelu(product(n, g.input("w1", f32, {32, 64}), g));
+        return x + product(u, g.input("w2", f32, {64, 32}), g);
+      },
+      inputs);
+  Floats whole;
+  Entropy entropy(3);
+  for (NodeId id : joint.data().inputs) {
+    std::vector<float> &v = whole[joint.data().attr<InputAttr>(id).name];
+    v.resize(static_cast<std::size_t>(num_elements(joint.data().shape(id)).value()));
+    for (float &f : v) f = static_cast<float>(entropy.uniform(-1, 1));
+  }
+  Floats parts = whole;
+  launch_on_host(joint, false, whole);
+  Partition p = partition(joint);
+  launch_on_host(p.forward, true, parts);
+  launch_on_host(p.backward, true, parts);
+  for (const Output &o : joint.data().outputs)
+    for (std::size_t i = 0; i < whole[o.name].size(); ++i)
+      ASSERT_NEAR(parts[o.name][i], whole[o.name][i], 1e-4) << o.name << " " << i;
+}
+
 TEST(PartitionRun, RandomGraphs) {
   RandomGraphOptions shape;
   shape.operations = 8;
