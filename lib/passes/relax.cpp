@@ -5,10 +5,10 @@
 //   tanh(u) + 1  ->  2 * sigmoid(2u)         tanh's digits near -1 cancel; sigmoid keeps them and
 //                                            costs half
 //   sigmoid(u)   ->  0.5 * tanh(u/2) + 0.5   one instruction of the multi-function unit for two,
-//                                            where an absolute error of 2^-12 will do
-//                                            (also of 16 bits, rounded behind it)
-//   f(x) of 16 bits beside f(x) in f32  ->  the latter, rounded: derivatives are made of results
-//                                            before their rounding, f one of the functions
+//                                            where an absolute error of 2^-12 will do; also of
+//                                            16 bits, where that much is left to their rounding
+//   f(x) of 16 bits  ->  f(x) in f32, rounded, where that is there too: derivatives are made of
+//                                            results before their rounding
 //   exp(a - log(sum(exp(a))))  ->  exp(a) / sum(exp(a)), where a is x less its maximum: a softmax
 //                                            from its logarithm takes no second exponential, and
 //                                            loses fewer digits

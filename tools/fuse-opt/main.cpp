@@ -59,14 +59,6 @@ std::string explain_path(const fuse::Graph &graph, const Options &options) {
   return options.emit.empty() ? options.output : "-";
 }
 
-/// A graph with derivatives: as two programs, and as one.
-std::string explanation_of(const fuse::Graph &given, const fuse::Graph &graph,
-                           const Options &options) {
-  std::string one = explain(graph, options);
-  if (options.grad.empty() || !options.part.empty() || options.explain != Explain::Text) return one;
-  return explain_partition(given, options) + "\nas one program\n" + one;
-}
-
 int drive_graph(const std::string &source, const std::string &file, Options options) {
   fuse::Graph given = fuse::parse(source, file);
   check_dims(given, options.dims);
@@ -78,7 +70,7 @@ int drive_graph(const std::string &source, const std::string &file, Options opti
     options.emit = {Stage::Graph};
   if (!options.emit.empty()) emit(graph, options);
   if (options.explain != Explain::No)
-    write_file(explain_path(graph, options), explanation_of(given, graph, options));
+    write_file(explain_path(graph, options), explain(given, graph, options));
   if (!options.report.empty()) write_file(options.report, report_page(graph, options));
   if (!options.serialize.empty()) write_file(options.serialize, serialized(graph, options));
   if (!options.run) return kOk;

@@ -227,7 +227,7 @@ void resolve(const Words &words, Options &o) {
     throw UsageError("--grad-output needs --grad, the inputs to differentiate by");
   if (!o.part.empty()) choose("--part", o.part, Named<bool>{{"forward", true}, {"backward", true}});
   if (o.grad.empty() && !o.part.empty()) throw UsageError("--part needs --grad");
-  if (o.budget_bytes && (o.grad.empty() || (o.part.empty() && o.explain != Explain::Text)))
+  if (o.budget_bytes && (o.grad.empty() || (o.part.empty() && o.explain == Explain::No)))
     throw UsageError("--budget needs --grad and --explain or --part, which show what is saved");
   check_passes(o);
   resolve_run(words, o);

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 using namespace fuse;
+using nlohmann::ordered_json;
 
 namespace {
 
@@ -72,7 +73,63 @@ std::string side_by_side(const std::vector<Partition> &all) {
   return text;
 }
 
+ordered_json json_of(const ProgramPrice &price) {
+  ordered_json pipes = ordered_json::object();
+  for (const PipeTime &t : price.pipes) pipes[t.pipe] = t.us;
+  return {{"predicted_us", price.predicted_us},
+          {"bound", price.bound},
+          {"pipes_us", std::move(pipes)},
+          {"hbm_bytes", price.hbm_bytes},
+          {"passes", price.passes}};
+}
+
+ordered_json json_of(const PartitionPlan &plan) {
+  return {{"name", plan.name},
+          {"saved", plan.saved},
+          {"inputs", plan.inputs},
+          {"forward", json_of(plan.forward)},
+          {"backward", json_of(plan.backward)},
+          {"predicted_us", plan.predicted_us},
+          {"kept_bytes", plan.kept_bytes}};
+}
+
+ordered_json json_of(const SavedChoice &choice) {
+  ordered_json recompute = ordered_json::object();
+  for (const PipeTime &t : choice.recompute) recompute[t.pipe] = t.us;
+  return {{"value", choice.value},     {"bytes", choice.bytes},
+          {"saved", choice.saved},     {"write_us", choice.write_us},
+          {"read_us", choice.read_us}, {"recompute_us", std::move(recompute)},
+          {"gain_us", choice.gain_us}, {"why", choice.why}};
+}
+
+template <class T>
+ordered_json json_list(const std::vector<T> &items) {
+  ordered_json list = ordered_json::array();
+  for (const T &item : items) list.push_back(json_of(item));
+  return list;
+}
+
+std::vector<Partition> partitions_of(const Graph &graph, const Options &options) {
+  Graph joint = joint_of(graph, options);
+  std::vector<Partition> all;
+  for (const Target &target : targets_of(options))
+    all.push_back(partition(joint, partitioning_of(target, options)));
+  return all;
+}
+
 }  // namespace
+
+nlohmann::ordered_json partitions_json(const Graph &graph, const Options &options) {
+  ordered_json all = ordered_json::array();
+  for (const Partition &p : partitions_of(graph, options))
+    all.push_back({{"target", p.target.name},
+                   {"saved", p.saved},
+                   {"chosen", json_of(p.chosen)},
+                   {"plans", json_list(p.plans)},
+                   {"frontier", json_list(p.frontier)},
+                   {"values", json_list(p.values)}});
+  return all;
+}
 
 Graph part_of(const Graph &graph, const Options &options) {
   Target target = targets_of(options)[0];
@@ -81,12 +138,8 @@ Graph part_of(const Graph &graph, const Options &options) {
 }
 
 std::string explain_partition(const Graph &graph, const Options &options) {
-  Graph joint = joint_of(graph, options);
-  std::vector<Partition> all;
+  std::vector<Partition> all = partitions_of(graph, options);
   std::string text;
-  for (const Target &target : targets_of(options)) {
-    all.push_back(partition(joint, partitioning_of(target, options)));
-    text += (text.empty() ? "" : "\n") + explain(all.back());
-  }
+  for (const Partition &p : all) text += (text.empty() ? "" : "\n") + explain(p);
   return all.size() > 1 ? text + side_by_side(all) : text;
 }
