@@ -7,7 +7,6 @@
 #include "ir/format.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace fuse {
 
@@ -120,7 +119,7 @@ Emitter::LoadGroup Emitter::load_group(const Stmt &stmt, const Group &group) {
   if (group.whole) touches = conjunction(touches, emit_touches(group));
   if (!group.whole) return {pointer, touches, nullptr, nullptr};
   bool reads_around = !buffer.strided && !buffer.coherent;
-  return {pointer, touches, reads_around ? emit_inside(stmt, group) : group.whole, group.whole};
+  return {pointer, touches, reads_around ? emit_inside(buffer, group) : group.whole, group.whole};
 }
 
 /// Whether any element of the vector is valid: start + size - 1 in [0, extent + size - 1).
@@ -131,26 +130,13 @@ llvm::Value *Emitter::emit_touches(const Group &group) {
   return b_.CreateICmpULT(last, b_.CreateAdd(emit_extent(axis), ahead));
 }
 
-/// Whether the buffer holds all elements of a vector of which it holds one; null: always. Vectors
-/// lie at multiples of their size: where the buffer begins at one, none begins before it.
-llvm::Value *Emitter::emit_inside(const Stmt &stmt, const Group &group) {
-  const Buffer &buffer = kernel_.buffers[stmt.buffer];
-  Index extent = product(buffer.shape);
-  bool begins =
-      buffer.alignment % (group.size * static_cast<std::int64_t>(size_of(buffer.dtype))) == 0;
-  bool ends = begins && promised_divisor(kernel_, extent) % group.size == 0;
-  std::optional<Interval> starts =
-      interval(map_.at(map_.place(stmt.index, layout_), group.first), map_.ranges());
-  if (starts) {
-    begins |= starts->lo >= 0;
-    ends |= map_.is_nonnegative(extent - (starts->hi + group.size));
-  }
+/// Whether the buffer holds all elements of the vector.
+llvm::Value *Emitter::emit_inside(const Buffer &buffer, const Group &group) {
   llvm::Value *first = materialize(group.offset, bits_);
-  llvm::Value *size = llvm::ConstantInt::getSigned(first->getType(), group.size);
-  llvm::Value *above = nullptr, *below = nullptr;
-  if (!begins) above = b_.CreateICmpSGE(first, b_.getIntN(bits_, 0));
-  if (!ends) below = b_.CreateICmpSLE(b_.CreateAdd(first, size), emit_elements(buffer, bits_));
-  return conjunction(above, below);
+  llvm::Value *end =
+      b_.CreateAdd(first, llvm::ConstantInt::getSigned(first->getType(), group.size));
+  llvm::Value *size = emit_elements(buffer, bits_);
+  return b_.CreateAnd(b_.CreateICmpSGE(first, b_.getIntN(bits_, 0)), b_.CreateICmpSLE(end, size));
 }
 
 /// Invalid elements of an edge give the fill.
@@ -266,21 +252,6 @@ llvm::Value *Emitter::load_edge(const Stmt &stmt, const Group &group, const Span
   return mask_edge(stmt, span, join_vector(b_, values));
 }
 
-/// Words of small elements: what crosses a branch in words is taken apart where it is needed, and
-/// not put together again.
-Values Emitter::pack_words(const Values &elements) {
-  std::size_t bits = elements[0]->getType()->getPrimitiveSizeInBits();
-  std::size_t per_word = bits < 32 ? 32 / bits : 1;
-  if (per_word == 1 || elements.size() % per_word != 0) return elements;
-  Values words;
-  for (auto at = elements.begin(); at != elements.end();
-       at += static_cast<std::ptrdiff_t>(per_word)) {
-    Values parts(at, at + static_cast<std::ptrdiff_t>(per_word));
-    words.push_back(b_.CreateBitCast(join_vector(b_, parts), b_.getInt32Ty()));
-  }
-  return words;
-}
-
 void Emitter::emit_store(const Stmt &stmt) {
   std::vector<DimId> dims = dependence(kernel_, stmt);
   std::vector<Group> groups = group_access({stmt.index, stmt.vector, stmt.guard}, dims);
@@ -298,10 +269,6 @@ void Emitter::emit_store(const Stmt &stmt) {
       elements[g].push_back(is_boolean ? b_.CreateZExt(value, b_.getInt8Ty()) : value);
     }
   }
-  bool branches = std::any_of(conditions.begin(), conditions.end(), std::identity()) ||
-                  std::any_of(groups.begin(), groups.end(), [](auto &g) { return g.whole; });
-  if (branches)
-    for (Values &values : elements) values = pack_words(values);
   for (std::size_t begin = 0, end; begin < groups.size(); begin = end) {
     end = end_of_run(conditions, begin);
     emit_if(b_, conditions[begin], [&] {
@@ -313,17 +280,11 @@ void Emitter::emit_store(const Stmt &stmt) {
 
 void Emitter::store_group(const Stmt &stmt, const Group &group, llvm::Value *pointer,
                           const Values &elements) {
-  llvm::Type *type = memory_type_of(kernel_.buffers[stmt.buffer].dtype, module_.getContext());
   emit_whole_or_edge(
       group, [&] { store_vector(stmt, pointer, elements); },
       [&](std::size_t i) {
-        std::size_t per_value = static_cast<std::size_t>(group.size) / elements.size();
-        llvm::Value *element = elements[i / per_value];
-        if (per_value > 1) {
-          auto *word = llvm::FixedVectorType::get(type, static_cast<unsigned>(per_value));
-          element = b_.CreateExtractElement(b_.CreateBitCast(element, word), i % per_value);
-        }
-        store_vector(stmt, b_.CreateConstGEP1_64(type, pointer, i), {element});
+        llvm::Type *type = elements[i]->getType();
+        store_vector(stmt, b_.CreateConstGEP1_64(type, pointer, i), {elements[i]});
       });
 }
 

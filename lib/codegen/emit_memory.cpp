@@ -147,7 +147,7 @@ llvm::Value *Emitter::emit_elements(const Buffer &buffer, unsigned bits) {
 }
 
 void Emitter::store_vector(const Stmt &stmt, llvm::Value *pointer, const Values &elements) {
-  std::size_t size = elements.size() * elements[0]->getType()->getPrimitiveSizeInBits() / 8;
+  std::size_t size = elements.size() * size_of(kernel_.buffers[stmt.buffer].dtype);
   std::optional<Hook> hook = store_hook(stmt.cache, size);
   if (!hook) return write_vector(pointer, elements);
   llvm::Value *words =

@@ -205,7 +205,7 @@ class Emitter {
   Values load_groups(const Stmt &stmt, const std::vector<Group> &groups);
   LoadGroup load_group(const Stmt &stmt, const Group &group);
   llvm::Value *emit_touches(const Group &group);
-  llvm::Value *emit_inside(const Stmt &stmt, const Group &group);
+  llvm::Value *emit_inside(const Buffer &buffer, const Group &group);
   llvm::Value *mend_edge(const Stmt &stmt, const Group &group, const LoadGroup &load,
                          llvm::Value *loaded);
   llvm::Value *mask_or_load_edge(const Stmt &stmt, const Group &group, const LoadGroup &load,
@@ -215,7 +215,6 @@ class Emitter {
   Values scalar_slots(const Stmt &stmt);
   llvm::Value *load_edge(const Stmt &stmt, const Group &group, const Span &span,
                          llvm::Value *pointer);
-  Values pack_words(const Values &elements);
   void store_group(const Stmt &stmt, const Group &group, llvm::Value *pointer,
                    const Values &elements);
 
