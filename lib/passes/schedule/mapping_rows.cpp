@@ -63,11 +63,20 @@ class Rows : MappingBuilder {
     std::int64_t blocks = 1, threads = 0;
   };
 
-  /// One block where a few hundred threads hold the row. Else what keeps most of the rows on chip,
-  /// with threads that hold twice as many elements where that is too little. Of large blocks fewer
-  /// meet, small ones fill an SM better: they do where elements take registers of their own.
+  /// Whether one block of all threads holds the row packed, and so much of it that a cluster would
+  /// hold no more on an SM: it does without a cluster's barriers.
+  bool fills_sm(std::int64_t span) const {
+    std::int64_t threads = p_.target.max_threads_per_block, held = p_.reductions.held_bytes;
+    bool is_much = held % 4 != 0 && span * held >= kRowBytesOnChip;
+    return is_much && span <= threads * max_elements() && bytes_on_chip(span, 1, threads) > 0;
+  }
+
+  /// One block where a few hundred threads hold the row, or a whole block fills an SM. Else what
+  /// keeps most of the rows on chip, with threads that hold twice as many elements where that is
+  /// too little. Of large blocks fewer meet, small ones fill an SM better: they do where elements
+  /// take registers of their own.
   ClusterShape cluster_of_row(std::int64_t span) const {
-    if (span <= kBlockThreads * max_elements()) return {};
+    if (span <= kBlockThreads * max_elements() || fills_sm(span)) return {};
     bool is_packed = p_.reductions.held_bytes % 4 != 0;
     std::int64_t best_held = 0;
     ClusterShape best;
