@@ -219,6 +219,8 @@ void resolve(const Words &words, Options &o) {
     throw UsageError("--grad-output needs --grad, the inputs to differentiate by");
   check_passes(o);
   resolve_run(words, o);
+  if (!o.tunings.empty() && (o.run || o.emit.empty()))
+    throw UsageError("--mapping is for texts, as --emit=kernel; what runs is mapped by rule");
 }
 
 std::string version_text() {
