@@ -83,9 +83,8 @@ TEST(Relax, PositionsAreComparedInNarrowIntegers) {
     return eq(g.iota(i64, {4, 6}, 1), broadcast(t, {4, 6}));
   };
   const std::string t = "cast:i64(sum{1}(x))";
-  EXPECT_EQ(relaxed(hit, f32),
-            "eq(iota{1}[4, 6], broadcast[4, 6](select(and(ge(" + t + ", 0), le(" + t +
-                ", 5)), cast:i32(" + t + "), -1)))");
+  EXPECT_EQ(relaxed(hit, f32), "eq(iota{1}[4, 6], broadcast[4, 6](select(and(ge(" + t +
+                                   ", 0), le(" + t + ", 5)), cast:i32(" + t + "), -1)))");
   auto order = [](Graph &g, Value x, Value) {
     return g.iota(i64, {4, 6}, 1) < broadcast(cast(sum(x, {1}, true), i64), {4, 6});
   };
