@@ -85,17 +85,17 @@ class BulkAnalysis {
 
   void find_runs() {
     BulkShape &shape = result_.shape;
-    shape.axis = shape.inner = advances_[0].axis;
+    shape.innermost = shape.outermost = advances_[0].axis;
     shape.run = 1;
     std::vector<DimId> atoms;
     std::vector<std::int64_t> extents;
     for (const Advance &a : advances_) {
       bool follows = a.by == shape.run && atoms.empty();
-      if (follows && a.axis != shape.axis && is_all_of(shape.axis, shape.run / shape.unit)) {
-        shape.axis = a.axis;
+      if (follows && a.axis != shape.outermost && is_all_of(shape.outermost, shape.positions())) {
+        shape.outermost = a.axis;
         shape.unit = shape.run;
       }
-      if (follows && a.axis == shape.axis) {
+      if (follows && a.axis == shape.outermost) {
         shape.run *= a.extent;
         shape.run_atoms.emplace_back(a.atom, 0);
         shape.stage = shape.stage + Index::dim(a.atom) * a.by;
@@ -128,7 +128,7 @@ class BulkAnalysis {
     });
     return b.alignment % kUnit == 0 && is_whole(result_.shape.run) && steps_are_whole &&
            is_whole(rest_) &&
-           is_whole(map_.axis(layout_, result_.shape.axis).extent * result_.shape.unit);
+           is_whole(map_.axis(layout_, result_.shape.outermost).extent * result_.shape.unit);
   }
 };
 

@@ -20,6 +20,9 @@ constexpr GraphPass kPasses[] = {
 #include "passes/passes.def"
 };
 
+constexpr std::string_view kAlwaysRun =
+    "forget_gradients";  // plans have no place for what it drops
+
 const GraphPass &find_pass(std::string_view name) {
   auto named = [&](const GraphPass &p) { return p.name == name; };
   auto it = std::find_if(std::begin(kPasses), std::end(kPasses), named);
@@ -68,7 +71,8 @@ void tell_of_unknown_passes() {
 Graph run_named(std::string_view name, const Graph &graph, const PassListener &listener) {
   tell_of_unknown_passes();
   const GraphPass &pass = find_pass(name);
-  return environment().disable.contains(name) ? graph.clone() : run_pass(pass, graph, listener);
+  bool skips = environment().disable.contains(name) && name != kAlwaysRun;
+  return skips ? graph.clone() : run_pass(pass, graph, listener);
 }
 
 /// Folding makes constants that rules look for; rules make operations of constants alone.
