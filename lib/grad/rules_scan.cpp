@@ -45,10 +45,12 @@ class Line {
 Value by_result(Value v) { return unsqueeze(v, 1); }
 Value by_element(Value v) { return unsqueeze(v, 2); }
 
-/// Where the extreme of each prefix stands: at the last element that exceeded all before it.
+/// Where the extreme of each prefix stands: at the last element that exceeded all before it, as the
+/// first NaN does.
 Value extreme_positions(GraphData &g, const Line &line, Value x, bool is_max, bool exclusive) {
   Value least = is_max ? cummax(x, 1, {.exclusive = true}) : cummin(x, 1, {.exclusive = true});
   Value is_record = is_max ? gt(x, least) : lt(x, least);
+  is_record = is_record | (isnan(x) & logical_not(isnan(least)));
   ScanOptions options;
   options.exclusive = exclusive;
   return cummax(select(is_record, line.positions(g), 0), 1, options);

@@ -86,6 +86,19 @@ TEST(GradConventions, SecondDerivativesOfRunningProductsWithZeros) {
   EXPECT_THAT(numbers(evaluate(g.data(), inputs).outputs[0]), ElementsAre(0, 1, 0));
 }
 
+TEST(GradConventions, TheFirstNaNOfARunningExtremeGetsAllBehindIt) {
+  auto of = [](ScanOptions o, bool is_max) {
+    return derivative({1, NAN, 2, NAN},
+                      [=](Value x) { return is_max ? cummax(x, 0, o) : cummin(x, 0, o); });
+  };
+  for (bool is_max : {true, false}) {
+    EXPECT_THAT(of({}, is_max), ElementsAre(1, 3, 0, 0));
+    EXPECT_THAT(of({.exclusive = true}, is_max), ElementsAre(1, 2, 0, 0));
+    EXPECT_THAT(of({.reverse = true}, is_max), ElementsAre(0, 0, 0, 4));
+    EXPECT_THAT(of({.exclusive = true, .reverse = true}, is_max), ElementsAre(0, 0, 0, 3));
+  }
+}
+
 TEST(GradConventions, PolesAreInfiniteWhereNothingElseWasChosen) {
   EXPECT_THAT(derivative({0, 4}, [](Value x) { return sqrt(x); }), ElementsAre(kInf, 0.25));
   EXPECT_THAT(derivative({0, 2}, [](Value x) { return log(x); }), ElementsAre(kInf, 0.5));
