@@ -22,13 +22,30 @@ void check_type(const GraphData &rule, NodeId has, const GraphData &g, NodeId wa
        type_text(g, wanted));
 }
 
-/// Extents are compared by the names of their symbols, so the graph must have them.
+std::string bounds_text(const SymbolBounds &b) {
+  return "min=" + std::to_string(b.min) + " max=" + std::to_string(b.max) +
+         " divisor=" + std::to_string(b.divisor);
+}
+
+/// Whether all sizes of the symbol are sizes that the rule takes.
+bool is_within(const SymbolBounds &symbol, const SymbolBounds &rule) {
+  return symbol.min >= rule.min && symbol.max <= rule.max && symbol.divisor % rule.divisor == 0;
+}
+
+/// Extents are compared by the names of their symbols, so the graph must have them. Its bounds are
+/// those that hold.
 void check_symbols(const GraphData &rule, const GraphData &g) {
   for (const Symbol &s : rule.symbols) {
     auto same = [&](const Symbol &own) { return own.name == s.name; };
-    if (std::none_of(g.symbols.begin(), g.symbols.end(), same))
+    auto own = std::find_if(g.symbols.begin(), g.symbols.end(), same);
+    if (own == g.symbols.end())
       fail(ErrorCode::InvalidArgument, "the rule {} has the symbol {}, which the graph {} has not",
            rule.name, s.name, g.name);
+    if (!is_within(own->bounds, s.bounds))
+      fail(ErrorCode::InvalidArgument,
+           "the rule {} has the symbol {} {}, which is tighter than the graph {} has it, {}: give "
+           "both the same bounds",
+           rule.name, s.name, bounds_text(s.bounds), g.name, bounds_text(own->bounds));
   }
 }
 

@@ -217,6 +217,22 @@ TEST(CustomGradient, RulesMustFit) {
               HasSubstr("the rule r has the symbol M, which the graph g has not"));
 }
 
+TEST(CustomGradient, RulesTakeAllSizesOfTheGraph) {
+  auto message = [](const std::string &graph, const std::string &rule) {
+    return message_of([&] {
+      parse("graph @g(%x: f32[N]) {\n symbol N " + graph +
+            "\n %y = custom_gradient %x, %x graph @r(%d: f32[N], %x: f32[N]) {\n symbol N " + rule +
+            "\n return %d as dx }\n return %y as y }");
+    });
+  };
+  EXPECT_THAT(message("", "min=5"),
+              HasSubstr("the rule r has the symbol N min=5 max=1099511627776 divisor=1, which is "
+                        "tighter than the graph g has it, min=1 max=1099511627776 divisor=1"));
+  EXPECT_THAT(message("max=9", "max=8"), HasSubstr("tighter"));
+  EXPECT_THAT(message("divisor=6", "divisor=4"), HasSubstr("tighter"));
+  EXPECT_EQ(message("min=5 max=64 divisor=8", "min=2 divisor=4"), "no error");
+}
+
 // --- Errors and names ----------------------------------------------------------------------------
 
 TEST(GradErrors, NameTheValueAndTheRemedy) {
