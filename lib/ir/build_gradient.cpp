@@ -71,11 +71,13 @@ void check_rule(const GraphData &rule, const GraphData &g, NodeId y,
   }
 }
 
-/// The rule as a graph of its own, with the symbols of the graph.
+/// The rule as a graph of its own, with the symbols of the graph; its random bits go on with the
+/// graph's streams, since it becomes a part of it.
 Graph rule_graph(GraphData &g, Value y, const std::vector<Value> &inputs,
                  const GradientRule &rule) {
   Graph r("rule");
   r.data().symbols = g.symbols;
+  r.data().next_stream = g.next_stream;
   Value dy = r.input("dy", y.dtype(), y.shape());
   std::vector<Value> values;
   for (Value v : inputs)
@@ -132,6 +134,7 @@ NodeId build_custom_gradient(GraphData &g, NodeId y, std::span<const NodeId> inp
   } catch (const Error &e) {
     fail_at(where, e.code(), "{}", words_of(e));
   }
+  g.next_stream = std::max(g.next_stream, rule.data().next_stream);
   std::vector<NodeId> operands = {y};
   operands.insert(operands.end(), inputs.begin(), inputs.end());
   return g.add(Op::CustomGradient, g.dtype(y), g.shape(y), operands, RuleAttr{to_string(rule)});

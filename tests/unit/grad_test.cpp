@@ -217,6 +217,34 @@ TEST(CustomGradient, RulesMustFit) {
               HasSubstr("the rule r has the symbol M, which the graph g has not"));
 }
 
+// Else forward and backward would draw the same words.
+TEST(CustomGradient, RandomBitsOfRulesGoOnWithTheStreamsOfTheGraph) {
+  Graph g("g");
+  Value x = g.input("x", f32, {4}), seed = g.scalar("seed", u64);
+  Value noise = uniform(seed, f32, {4});
+  Value y = custom_gradient(x + noise, {x, seed}, [](Value dy, const std::vector<Value> &inputs) {
+    return std::vector<Value>{dy * uniform(inputs[1], f32, {4})};
+  });
+  g.output("y", y + uniform(seed, f32, {4}));
+  std::string text = to_string(g);
+  for (const char *stream : {"stream=4294967296 ", "stream=4294967297 ", "stream=4294967298 "})
+    EXPECT_THAT(text, HasSubstr(stream));
+  EXPECT_TRUE(parse(text) == g) << text;
+
+  std::string in_text = to_string(parse(R"(graph @g(%x: f32[4], %seed: u64 scalar) {
+    %a = random_bits %seed : u32[4]
+    %y = custom_gradient %x, %x, %seed graph @r(%dy: f32[4], %x: f32[4], %s: u64) {
+      %noise = uniform %s : f32[4]
+      %dx = mul %dy, %noise
+      return %dx as dx
+    }
+    %b = random_bits %seed : u32[4]
+    return %y as y, %a as a, %b as b
+  })"));
+  for (const char *stream : {"stream=4294967296 ", "stream=4294967297 ", "stream=4294967298 "})
+    EXPECT_THAT(in_text, HasSubstr(stream));
+}
+
 TEST(CustomGradient, RulesTakeAllSizesOfTheGraph) {
   auto message = [](const std::string &graph, const std::string &rule) {
     return message_of([&] {
