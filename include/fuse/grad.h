@@ -74,7 +74,7 @@ FUSE_API Value custom_gradient(Operand y, const std::vector<Value> &inputs, cons
 /// gives the cotangents of the first inputs.
 using GradientRule = std::function<std::vector<Value>(Value dy, const std::vector<Value> &inputs)>;
 
-/// The same with a function that builds the rule, whose streams of random bits are the graph's next:
+/// The same with a function that builds the rule, whose random bits go on with the graph's streams:
 ///   y = custom_gradient(floor(x), {x}, [](Value dy, auto &) { return std::vector{2.0 * dy}; });
 FUSE_API Value custom_gradient(Operand y, const std::vector<Value> &inputs,
                                const GradientRule &rule);

@@ -13,6 +13,7 @@ namespace {
 using namespace fuse;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 
 std::string message_of(const std::function<void()> &call) {
   try {
@@ -273,7 +274,8 @@ TEST(GradErrors, NameTheValueAndTheRemedy) {
               HasSubstr("grad: i is i32[4]; only floats have gradients"));
   EXPECT_THAT(message_of([&] { grad(tanh(y), {x}); }),
               HasSubstr("extern \"mm\" has no gradient: give it one with custom_gradient"));
-  EXPECT_THAT(message_of([&] { vjp({x}, {}, {x}); }), HasSubstr("vjp: 0 cotangents for 1 outputs"));
+  EXPECT_THAT(message_of([&] { vjp({x}, {}, {x}); }),
+              HasSubstr("vjp: outputs and cotangents are not as many: 1 and 0"));
   EXPECT_THAT(message_of([&] { vjp({x}, {i}, {x}); }), HasSubstr("only floats"));
   EXPECT_THAT(message_of([&] { vjp({x}, {g.constant(1, f64, {4})}, {x}); }),
               HasSubstr("the cotangent of x is f64[4], not f32[4]"));
@@ -285,6 +287,44 @@ TEST(GradErrors, NameTheValueAndTheRemedy) {
   EXPECT_THAT(message_of([&] { grad(x, {i}); }), HasSubstr("grad_test.cpp"));
   // What an extern operation gives may be read, as long as nothing asks through it.
   EXPECT_EQ(grad(x * stop_gradient(y), {x}).size(), 1u);
+}
+
+TEST(GradErrors, OfValuesThatSayHowGradientsPass) {
+  Graph g("g"), other("other");
+  Value x = g.input("x", f32, {4}), w = g.input("w", f32, {2}), z = other.input("z", f32, {4});
+  auto of_rule = [&](std::vector<Value> inputs, std::vector<Value> results) {
+    return message_of([&] {
+      custom_gradient(x, inputs, [&](Value, const std::vector<Value> &) { return results; });
+    });
+  };
+  EXPECT_THAT(of_rule({x}, {Value()}),
+              MatchesRegex(".*grad_test.cpp:[0-9]+: custom_gradient: result 0 of the rule is an "
+                           "empty Value"));
+  EXPECT_THAT(of_rule({x}, {x}),
+              MatchesRegex(".*grad_test.cpp:[0-9]+: custom_gradient: result 0 "
+                           "of the rule is of another graph: of g, not of rule"));
+  EXPECT_THAT(of_rule({x}, {}), HasSubstr(": the rule gives 0 cotangents for 1 input"));
+  EXPECT_THAT(of_rule({Value()}, {}), HasSubstr(": custom_gradient: input 0 is an empty Value"));
+  EXPECT_THAT(of_rule({x, z}, {}),
+              HasSubstr(": custom_gradient: input 1 is of another graph: of other, not of g"));
+  EXPECT_THAT(message_of([&] { custom_gradient(x, {x}, GradientRule()); }),
+              HasSubstr(": custom_gradient: the rule is an empty function"));
+  EXPECT_THAT(message_of([&] { stop_gradient(Value()); }),
+              HasSubstr(": stop_gradient: the operand is an empty Value"));
+  EXPECT_THAT(message_of([&] { straight_through(x, Value()); }),
+              HasSubstr(": straight_through: the value that has the gradient is an empty Value"));
+  EXPECT_THAT(message_of([&] { straight_through(x, w); }),
+              HasSubstr(": straight_through: the values are f32[4] and f32[2], not of one shape"));
+  EXPECT_THAT(message_of([&] { straight_through(x, g.input("i", i32, {4})); }),
+              HasSubstr(": straight_through: %i is i32[4]; only floats have gradients"));
+  EXPECT_THAT(message_of([&] { vjp({x}, {Value()}, {x}); }),
+              HasSubstr("vjp: a cotangent is an empty Value"));
+  EXPECT_THAT(message_of([&] {
+                parse(
+                    "graph @g(%y: f32[4]) { %z = custom_gradient %y graph @r(%d: f32[4]) { "
+                    "return %d as dx }\n return %z as z }");
+              }),
+              HasSubstr("custom_gradient takes 2 or more operands, not 1"));
 }
 
 TEST(GradNames, DerivativesAreNamedAfterTheirInputs) {
