@@ -327,6 +327,20 @@ TEST(GradErrors, OfValuesThatSayHowGradientsPass) {
               HasSubstr("custom_gradient takes 2 or more operands, not 1"));
 }
 
+TEST(GradErrors, OfScatteredSums) {
+  Graph g("g"), other("other");
+  Value x = g.input("x", f32, {4}), f = g.input("f", f32, {4}), i = g.input("i", i32, {4});
+  auto message = [&](const Shape &shape, Value index, int axis) {
+    return message_of([&] { scatter_add(shape, index, x, axis); });
+  };
+  EXPECT_THAT(message({9}, i, 3), MatchesRegex("[^ ]*: scatter_add: axis 3 of a tensor of rank 1"));
+  EXPECT_THAT(message({-9}, i, 0), MatchesRegex("[^ ]*: scatter_add: negative extent -9 in .*"));
+  EXPECT_THAT(message({9}, f, 0), HasSubstr("the index %f is f32[4], not integers; cast it first"));
+  EXPECT_THAT(message({9}, Value(), 0), HasSubstr("scatter_add: the index is an empty Value"));
+  EXPECT_THAT(message({9}, other.input("i", i32, {4}), 0),
+              HasSubstr("the index is of another graph: of other, not of g"));
+}
+
 TEST(GradNames, DerivativesAreNamedAfterTheirInputs) {
   Graph g = parse(R"(graph @g(%x: f32[4], %w: f32[4]) {
     %h = mul %x, %w
