@@ -353,8 +353,10 @@ TEST(GradNames, DerivativesAreNamedAfterTheirInputs) {
   EXPECT_THAT(to_string(twice), HasSubstr(" as d_x_2\n"));
   EXPECT_THAT(to_string(vjp(g, {"w"}, {"z"})), HasSubstr("%d_z: f32[4])"));
   EXPECT_THAT(message_of([&] { grad(g, {"x"}); }),
-              HasSubstr("grad: graph g has 2 outputs: name one of them"));
-  EXPECT_THAT(message_of([&] { grad(g, {"v"}, "y"); }), HasSubstr("graph g has no input v"));
+              HasSubstr("grad: graph g has 2 outputs, y, z: name one of them"));
+  EXPECT_THAT(message_of([&] { grad(g, {"v"}, "y"); }),
+              HasSubstr("graph g has no input v; it has x, w"));
+  EXPECT_THAT(message_of([&] { grad(g, {""}, "y"); }), HasSubstr("the name of an input is empty"));
   EXPECT_THAT(message_of([&] { grad(g, {"x"}, "yy"); }),
               HasSubstr("graph g has no output yy; did you mean y?"));
 }
