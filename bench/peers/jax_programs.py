@@ -22,6 +22,12 @@ def swiglu(gate, up):
     return gate * jax.nn.sigmoid(gate) * up
 
 
+def chain10(x):
+    root = jnp.sqrt(jnp.abs(1 + 0.5 * x))
+    product = jnp.maximum(jnp.tanh(root - x) * root, -1)
+    return -(product * product)
+
+
 def sigmoid3(x):
     return jax.nn.sigmoid(jax.nn.sigmoid(jax.nn.sigmoid(x)))
 
@@ -155,6 +161,7 @@ PROGRAMS = {
     "add_rms_norm": add_rms_norm,
     "batch_norm": batch_norm,
     "cast_transpose": cast_transpose,
+    "chain10": chain10,
     "channels_last": channels_last,
     "column_sum": column_sum,
     "column_sum_f32": column_sum,

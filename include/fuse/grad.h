@@ -67,14 +67,14 @@ FUSE_API Value stop_gradient(Operand x);
 ///   %z = custom_gradient %y, %a, %b graph @mm_backward(%dy: bf16[B, 8], ..) { .. }
 /// Throws Error{DType} for values and inputs without gradients, Error{Shape} for inputs and outputs
 /// of the rule of other types, and Error{InvalidArgument} for other numbers of them and for symbols
-/// that the graph of y does not have.
+/// that the graph of y does not have, or has with wider bounds.
 FUSE_API Value custom_gradient(Operand y, const std::vector<Value> &inputs, const Graph &rule);
 
 /// Makes the graph of a rule: of the cotangent of y and the values of the inputs, in this graph, it
 /// gives the cotangents of the first inputs.
 using GradientRule = std::function<std::vector<Value>(Value dy, const std::vector<Value> &inputs)>;
 
-/// The same with a function that builds the rule:
+/// The same with a function that builds the rule, whose random bits go on with the graph's streams:
 ///   y = custom_gradient(floor(x), {x}, [](Value dy, auto &) { return std::vector{2.0 * dy}; });
 FUSE_API Value custom_gradient(Operand y, const std::vector<Value> &inputs,
                                const GradientRule &rule);

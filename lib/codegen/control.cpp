@@ -53,4 +53,43 @@ Values emit_while(Builder &b, const Values &start,
   return now;
 }
 
+namespace {
+
+/// A loop's name is its own first operand.
+void keep_rolled(llvm::Instruction *branch) {
+  llvm::LLVMContext &context = branch->getContext();
+  llvm::Metadata *disable =
+      llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+  llvm::MDNode *loop = llvm::MDNode::getDistinct(context, {nullptr, disable});
+  loop->replaceOperandWith(0, loop);
+  branch->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
+}  // namespace
+
+Values emit_repeat(Builder &b, std::uint32_t count, const Values &start,
+                   const std::function<Values(const Values &)> &step) {
+  llvm::Function *function = b.GetInsertBlock()->getParent();
+  llvm::BasicBlock *before = b.GetInsertBlock();
+  auto *turn = llvm::BasicBlock::Create(b.getContext(), "turn", function);
+  auto *exit = llvm::BasicBlock::Create(b.getContext(), "done", function);
+  b.CreateBr(turn);
+  b.SetInsertPoint(turn);
+  llvm::PHINode *left = b.CreatePHI(b.getInt32Ty(), 2);
+  left->addIncoming(b.getInt32(count), before);
+  Values now;
+  for (llvm::Value *v : start) {
+    now.push_back(b.CreatePHI(v->getType(), 2));
+    llvm::cast<llvm::PHINode>(now.back())->addIncoming(v, before);
+  }
+  Values next = step(now);
+  llvm::BasicBlock *latch = b.GetInsertBlock();
+  for (std::size_t i = 0; i < now.size(); ++i)
+    llvm::cast<llvm::PHINode>(now[i])->addIncoming(next[i], latch);
+  left->addIncoming(b.CreateSub(left, b.getInt32(1)), latch);
+  keep_rolled(b.CreateCondBr(b.CreateIsNotNull(left->getIncomingValue(1)), turn, exit));
+  b.SetInsertPoint(exit);
+  return next;
+}
+
 }  // namespace fuse

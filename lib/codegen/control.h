@@ -16,4 +16,9 @@ Values emit_while(Builder &b, const Values &start,
                   const std::function<llvm::Value *(const Values &)> &more,
                   const std::function<Values(const Values &)> &step);
 
+/// A loop of so many turns, at least one: `step` maps the values of a turn to those of the next.
+/// Its code is there once: the assembler does not unroll it.
+Values emit_repeat(Builder &b, std::uint32_t count, const Values &start,
+                   const std::function<Values(const Values &)> &step);
+
 }  // namespace fuse

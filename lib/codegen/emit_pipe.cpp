@@ -136,20 +136,21 @@ void Emitter::ask_for_runs(llvm::Value *iteration) {
 llvm::Value *Emitter::emit_run_bytes(const Pipe::Load &load, const Assignment &run) {
   const Layout &layout = kernel_.layouts[layout_];
   auto size = static_cast<std::int64_t>(size_of(kernel_.buffers[load.stmt->buffer].dtype));
+  std::int64_t positions = load.shape.positions(), unit_bytes = load.shape.unit * size;
   Assignment first = merge(run, load.shape.run_atoms);
-  llvm::Value *bytes = b_.getInt32(static_cast<std::uint32_t>(load.shape.run * size));
-  const AxisMap &along = map_.axis(layout_, load.shape.axis);
-  if (!is_below(along, first, load.shape.run)) {
+  llvm::Value *bytes = b_.getInt32(static_cast<std::uint32_t>(positions * unit_bytes));
+  const AxisMap &along = map_.axis(layout_, load.shape.outermost);
+  if (!is_below(along, first, positions)) {
     llvm::Value *position = emit_position(along, first, 0), *extent = emit_extent(along);
     llvm::Value *left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, extent, position);
-    llvm::Value *run_length = llvm::ConstantInt::getSigned(left->getType(), load.shape.run);
+    llvm::Value *run_length = llvm::ConstantInt::getSigned(left->getType(), positions);
     left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, run_length);
     bytes = b_.CreateMul(b_.CreateTrunc(left, b_.getInt32Ty()),
-                         b_.getInt32(static_cast<std::uint32_t>(size)));
+                         b_.getInt32(static_cast<std::uint32_t>(unit_bytes)));
   }
   llvm::Value *valid = nullptr;
   for (std::uint32_t a : axes_of(layout, load.stmt->index.dims()))
-    if (a != load.shape.axis) valid = conjunction(valid, emit_valid(a, first, 1));
+    if (a != load.shape.outermost) valid = conjunction(valid, emit_valid(a, first, 1));
   return valid ? b_.CreateSelect(valid, bytes, b_.getInt32(0)) : bytes;
 }
 
@@ -200,7 +201,7 @@ void Emitter::emit_bulk_load(const Stmt &stmt) {
                                    pipe_stage(loops_.back().iteration));
   llvm::Type *type = memory_type_of(kernel_.buffers[stmt.buffer].dtype, module_.getContext());
   SlotSpace space = slots_of(result);
-  DimId vec = stmt.vector > 1 ? map_.axis(layout_, at->shape.axis).vec : kNone;
+  DimId vec = stmt.vector > 1 ? map_.axis(layout_, at->shape.innermost).vec : kNone;
   Values slots(space.size());
   for (std::size_t s = 0; s < space.size(); ++s) {
     Assignment first = space.decode(s);

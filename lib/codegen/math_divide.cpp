@@ -85,6 +85,7 @@ class SharedDivision {
         b_, {are_right(quotients)}, [&] { return quotients; },
         [&] {
           Num wide = reciprocal_in_f64(divisor_);
+          if (dividends_.size() > 1) return one_by_one(wide);
           return each([&](Num a) { return divide_in_f64(a, divisor_, wide); });
         });
   }
@@ -99,6 +100,18 @@ class SharedDivision {
     Values quotients;
     for (llvm::Value *a : dividends_) quotients.push_back(divide(Num(b_, a)).value());
     return quotients;
+  }
+
+  /// In a loop, for this is rarely run and else most of the code: at each turn a quotient joins
+  /// the end of a queue that began with the dividends.
+  Values one_by_one(Num inverse) {
+    return emit_repeat(b_, static_cast<std::uint32_t>(dividends_.size()), dividends_,
+                       [&](Values queue) {
+                         Num quotient = divide_in_f64(Num(b_, queue[0]), divisor_, inverse);
+                         queue.erase(queue.begin());
+                         queue.push_back(quotient.value());
+                         return queue;
+                       });
   }
 
   /// A quotient that is not finite makes a sum of products with zero NaN.

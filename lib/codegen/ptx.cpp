@@ -1,7 +1,7 @@
 // LLVM IR -> PTX text: a pipeline picked by hand, one TargetMachine for each thread and target.
 //
 // The emitter unrolls and vectorises, and NVPTX's own code generation reduces strength, numbers
-// values (three times) and joins loads: O2 gives the same PTX at up to twice the time.
+// values and joins loads: O2 gives the same PTX at up to twice the time.
 #include "codegen/ptx.h"
 
 #include "codegen/bfloat_words.h"
@@ -60,6 +60,22 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const std::string &cpu,
                                    std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
+/// The backend's pipeline, which numbers values three times. What the emitter writes keeps nothing
+/// for the first two: straight code is made from unrolled slots, whose offsets are shared already.
+class BackendPasses : public llvm::legacy::PassManager {
+ public:
+  void add(llvm::Pass *pass) override {
+    bool is_needless = pass->getPassName() == "Early CSE" && ++numberings_ < 3;
+    if (is_needless)
+      delete pass;
+    else
+      llvm::legacy::PassManager::add(pass);
+  }
+
+ private:
+  int numberings_ = 0;
+};
+
 }  // namespace
 
 std::string ptx_cpu(const Target &target) {
@@ -111,10 +127,9 @@ void optimize_for_ptx(llvm::Module &module, const Target &target) {
 std::string module_to_ptx(llvm::Module &module, const Target &target) {
   check_selectable(module);
   if (target.sm >= kPackedBfloats) convert_bfloats_in_words(module);
-  if (target.sm >= kPackedBfloats) convert_bfloats_in_words(module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
+  BackendPasses passes;
   bool unable = ptx_machine(target).addPassesToEmitFile(
       passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile, /*DisableVerify=*/true);
   FUSE_CHECK(!unable, "NVPTX emits no text");

@@ -29,21 +29,49 @@ NodeId find_input(const GraphData &g, std::string_view name) {
   return kNoNode;
 }
 
+using Known = std::vector<std::string_view>;
+
+Known input_names(const GraphData &g) {
+  Known names;
+  for (NodeId id : g.inputs) names.push_back(g.attr<InputAttr>(id).name);
+  return names;
+}
+
+Known output_names(const GraphData &g) {
+  Known names;
+  for (const Output &o : g.outputs) names.push_back(o.name);
+  return names;
+}
+
+/// "x, w"; of many the first.
+std::string list_of(const Known &names) {
+  constexpr std::size_t kMost = 8;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i)
+    list += (i > 0 ? ", " : "") + std::string(names[i]);
+  return names.size() > kMost ? list + ", .." : list;
+}
+
+/// `nameable`: what a mistyped name may stand for; `listed`: what there is where none is near.
+[[noreturn]] void fail_unknown(const GraphData &g, std::string_view role, const std::string &name,
+                               const Known &nameable, const Known &listed) {
+  if (name.empty()) fail(ErrorCode::InvalidArgument, "the name of an {} is empty", role);
+  std::string hint = suggest(name, nameable);
+  if (hint.empty() && !listed.empty()) hint = "; it has " + list_of(listed);
+  fail(ErrorCode::InvalidArgument, "graph {} has no {} {}{}", g.name, role, name, hint);
+}
+
 Value input_of(GraphData &g, const std::string &name) {
   if (NodeId id = find_input(g, name); id != kNoNode) return g.value(id);
-  std::vector<std::string_view> known;
-  for (NodeId id : g.inputs) known.push_back(g.attr<InputAttr>(id).name);
-  for (const auto &[id, own] : g.names) known.push_back(own);
-  fail(ErrorCode::InvalidArgument, "graph {} has no input {}{}", g.name, name,
-       suggest(name, known));
+  Known inputs = input_names(g), nameable = inputs;
+  for (const auto &[id, own] : g.names) nameable.push_back(own);
+  fail_unknown(g, "input", name, nameable, inputs);
 }
 
 Value output_of(GraphData &g, const std::string &name) {
   if (const Output *o = find_output(g, name)) return g.value(o->node);
-  std::vector<std::string_view> known;
-  for (const Output &o : g.outputs) known.push_back(o.name);
-  fail(ErrorCode::InvalidArgument, "graph {} has no output {}{}", g.name, name,
-       suggest(name, known));
+  Known outputs = output_names(g);
+  fail_unknown(g, "output", name, outputs, outputs);
 }
 
 std::vector<Value> inputs_of(GraphData &g, const Names &names) {
@@ -67,8 +95,8 @@ void add_outputs(GraphData &g, const Names &names, const std::vector<Value> &cot
 
 std::string only_output(const GraphData &g) {
   if (g.outputs.size() == 1) return g.outputs[0].name;
-  fail(ErrorCode::InvalidArgument, "grad: graph {} has {} outputs: name one of them", g.name,
-       g.outputs.size());
+  fail(ErrorCode::InvalidArgument, "grad: graph {} has {} outputs, {}: name one of them", g.name,
+       g.outputs.size(), list_of(output_names(g)));
 }
 
 }  // namespace

@@ -11,23 +11,11 @@ namespace fuse {
 
 namespace {
 
-ScanOptions options_of(const ScanAttr &attr) {
-  ScanOptions options;
-  options.exclusive = attr.exclusive;
-  options.reverse = attr.reverse;
-  return options;
-}
-
 /// From the other end.
 ScanOptions backwards(const ScanAttr &attr) {
-  ScanOptions options = options_of(attr);
-  options.reverse = !options.reverse;
-  return options;
-}
-
-ScanOptions before(const ScanAttr &attr) {
-  ScanOptions options = options_of(attr);
-  options.exclusive = true;
+  ScanOptions options;
+  options.exclusive = attr.exclusive;
+  options.reverse = !attr.reverse;
   return options;
 }
 
@@ -57,10 +45,12 @@ class Line {
 Value by_result(Value v) { return unsqueeze(v, 1); }
 Value by_element(Value v) { return unsqueeze(v, 2); }
 
-/// Where the extreme of each prefix stands: at the last element that exceeded all before it.
+/// Where the extreme of each prefix stands: at the last element that exceeded all before it, as the
+/// first NaN does.
 Value extreme_positions(GraphData &g, const Line &line, Value x, bool is_max, bool exclusive) {
   Value least = is_max ? cummax(x, 1, {.exclusive = true}) : cummin(x, 1, {.exclusive = true});
   Value is_record = is_max ? gt(x, least) : lt(x, least);
+  is_record = is_record | (isnan(x) & logical_not(isnan(least)));
   ScanOptions options;
   options.exclusive = exclusive;
   return cummax(select(is_record, line.positions(g), 0), 1, options);
@@ -84,20 +74,18 @@ void cumsum_rule(Adjoint &a) {
   a.add(0, cumsum(a.dy(), attr.axis, backwards(attr)));
 }
 
-/// The sum of dy * y over what an element is part of, divided by the element; at the first zero, of
-/// the products without it. Behind it all products are 0.
+/// Each element gets what its results get, times their products of the others: of all pairs, since
+/// a division of the results would lose products that underflow or overflow with the element.
 void cumprod_rule(Adjoint &a) {
   const ScanAttr &attr = a.attr<ScanAttr>();
-  int axis = attr.axis;
-  Value x = a.x(), dy = a.dy(), is_zero = eq(x, 0.0);
-  Value zeros_before = cumsum(cast(is_zero, i64), axis, before(attr));
-  Value is_first = is_zero & eq(zeros_before, 0);
-  auto totals = [&](Value products) {
-    return cumsum(a.times(dy, products), axis, backwards(attr));
-  };
-  Value without = totals(cumprod(select(is_first, 1.0, x), axis, options_of(attr)));
-  Value quotient = totals(a.y()) / select(is_zero, 1.0, x);
-  a.add(0, select(is_first, without, select(is_zero, 0.0, quotient)));
+  Line line(a);
+  Value place = line.positions(a.graph());
+  Value element = by_element(place), result = by_result(place);
+  Value others = select(eq(element, result), 1.0, by_result(line.of(a.x())));
+  Value products = cumprod(others, 2, {.exclusive = attr.exclusive});
+  Value parts = a.times(by_result(line.of(a.dy())), products);
+  Value is_part = attr.exclusive ? lt(element, result) : le(element, result);
+  a.add(0, line.back(sum(select(is_part, parts, 0.0), {2})));
 }
 
 void cummax_rule(Adjoint &a) { extreme_rule(a, true); }

@@ -124,9 +124,9 @@ GraphData &common_graph(const std::vector<Value> &values) {
 }
 
 void check_float(GraphData &g, Value v, std::string_view role) {
-  if (!v.valid()) fail(ErrorCode::InvalidArgument, "an {} is an empty Value", role);
+  if (!v.valid()) fail(ErrorCode::InvalidArgument, "{} is an empty Value", role);
   if (v.graph() != &g)
-    fail(ErrorCode::InvalidArgument, "an {} is of another graph: of {}, not of {}", role,
+    fail(ErrorCode::InvalidArgument, "{} is of another graph: of {}, not of {}", role,
          v.graph()->name, g.name);
   if (!is_float(v.dtype()))
     fail(ErrorCode::DType, "{} is {}; only floats have gradients", name_of(g, v.index()),
@@ -134,7 +134,7 @@ void check_float(GraphData &g, Value v, std::string_view role) {
 }
 
 void check_cotangent(GraphData &g, Value output, Value cotangent) {
-  check_float(g, cotangent, "cotangent");
+  check_float(g, cotangent, "a cotangent");
   if (cotangent.dtype() != output.dtype())
     fail(ErrorCode::DType, "the cotangent of {} is {}, not {}", name_of(g, output.index()),
          type_string(g, cotangent.index()), type_string(g, output.index()));
@@ -146,11 +146,11 @@ void check_cotangent(GraphData &g, Value output, Value cotangent) {
 std::vector<Value> reverse(GraphData &g, const std::vector<Value> &outputs,
                            const std::vector<Value> &cotangents, const std::vector<Value> &inputs) {
   if (outputs.size() != cotangents.size())
-    fail(ErrorCode::InvalidArgument, "{} cotangents for {} outputs", cotangents.size(),
-         outputs.size());
-  for (Value v : inputs) check_float(g, v, "input");
+    fail(ErrorCode::InvalidArgument, "outputs and cotangents are not as many: {} and {}",
+         outputs.size(), cotangents.size());
+  for (Value v : inputs) check_float(g, v, "an input");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    check_float(g, outputs[i], "output");
+    check_float(g, outputs[i], "an output");
     check_cotangent(g, outputs[i], cotangents[i]);
   }
   ReverseMode mode(g, inputs);
@@ -186,7 +186,7 @@ std::vector<Value> vjp(const std::vector<Value> &outputs, const std::vector<Valu
 std::vector<Value> grad(Value output, const std::vector<Value> &inputs, SourceLocation where) {
   return at_place("grad", where, [&] {
     GraphData &g = common_graph({output});
-    check_float(g, output, "output");
+    check_float(g, output, "an output");
     return reverse(g, {output}, {ones_like(g, output)}, inputs);
   });
 }

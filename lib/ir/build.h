@@ -77,6 +77,9 @@ void check_name(std::string_view what, std::string_view name, SourceLocation whe
 Shape broadcast_shapes(const GraphData &graph, Op op, std::span<const NodeId> operands,
                        SourceLocation where);
 
+/// Throws Error{Shape} for too many axes, negative extents and too many elements.
+void check_rank(std::string_view what, const Shape &shape, SourceLocation where);
+
 /// 0 <= axis < rank; negative axes count from the end.
 int normalize_axis(std::string_view what, int axis, int rank, SourceLocation where);
 

@@ -13,16 +13,6 @@ namespace {
 
 int rank_of(const GraphData &g, NodeId id) { return static_cast<int>(g.shape(id).size()); }
 
-void check_rank(std::string_view what, const Shape &shape, SourceLocation where) {
-  if (shape.size() > kMaxRank)
-    fail_at(where, ErrorCode::Shape, "{}: rank {} exceeds {}", what, shape.size(), kMaxRank);
-  for (const Dim &d : shape)
-    if (d.is_static() && d.value() < 0)
-      fail_at(where, ErrorCode::Shape, "{}: negative extent {} in {}", what, d.value(),
-              to_string(shape));
-  num_elements(shape);  // throws where the count exceeds 63 bits
-}
-
 int axis_of(const GraphData &g, std::string_view what, NodeId x, int axis, SourceLocation where) {
   int rank = rank_of(g, x);
   if (axis < -rank || axis >= rank)
@@ -76,6 +66,16 @@ Shape resolve_reshape(const Shape &from, Shape to, SourceLocation where) {
 }
 
 }  // namespace
+
+void check_rank(std::string_view what, const Shape &shape, SourceLocation where) {
+  if (shape.size() > kMaxRank)
+    fail_at(where, ErrorCode::Shape, "{}: rank {} exceeds {}", what, shape.size(), kMaxRank);
+  for (const Dim &d : shape)
+    if (d.is_static() && d.value() < 0)
+      fail_at(where, ErrorCode::Shape, "{}: negative extent {} in {}", what, d.value(),
+              to_string(shape));
+  num_elements(shape);  // throws where the count exceeds 63 bits
+}
 
 int normalize_axis(std::string_view what, int axis, int rank, SourceLocation where) {
   int normalized = axis < 0 ? axis + rank : axis;

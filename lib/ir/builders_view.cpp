@@ -2,6 +2,7 @@
 #include "ir/build.h"
 #include "ir/composite.h"
 #include "ir/format.h"
+#include "ir/plan.h"
 
 FUSE_BEGIN_NAMESPACE
 
@@ -29,10 +30,18 @@ Value interleave(Value x, Value part, int axis, std::int64_t start, std::int64_t
   return select(reshape(hit, along), spread, x);
 }
 
-/// Insists on an integer index, and on updates of its shape in the place of the axis.
+void check_index(const GraphData &g, Value index) {
+  if (!index.valid()) fail(ErrorCode::InvalidArgument, "the index is an empty Value");
+  if (index.graph() != &g)
+    fail(ErrorCode::InvalidArgument, "the index is of another graph: of {}, not of {}",
+         index.graph()->name, g.name);
+  if (!is_int(index.dtype()))
+    fail(ErrorCode::DType, "the index %{} is {}, not integers; cast it first",
+         value_label(g, index.index()), type_string(g, index.index()));
+}
+
+/// Insists on updates of the index's shape in the place of the axis.
 void check_updates(const GraphData &g, const Shape &shape, Value index, Value updates, int axis) {
-  if (index.graph() != &g || !is_int(index.dtype()))
-    fail(ErrorCode::DType, "the index is no integer tensor of the graph {}", g.name);
   Shape wanted = shape;
   wanted.erase(wanted.begin() + axis);
   wanted.insert(wanted.begin() + axis, index.shape().begin(), index.shape().end());
@@ -83,6 +92,8 @@ Value select_scatter(Operand x, Value update, int axis, Dim index) {
 Value scatter_add(const Shape &shape, Value index, Operand updates, int axis) {
   return composite("scatter_add", updates, [&](Value v) {
     GraphData &g = *v.graph();
+    check_rank("scatter_add", shape, updates.where());
+    check_index(g, index);
     int at = normalize_axis("scatter_add", axis, static_cast<int>(shape.size()), updates.where());
     check_updates(g, shape, index, v, at);
     auto outer = shape.begin(), along = outer + at;

@@ -1,5 +1,6 @@
-// Runs are found in the placed offset: the digits of one axis that advance it by what those within
-// make, from 1 on; the other digits of threads and slots tell runs apart.
+// Runs are found in the placed offset: the digits of an axis that advance it by what those within
+// make, from 1 on; behind all of an axis those of the next may follow. The other digits of threads
+// and slots tell runs apart.
 #include "ir/bulk.h"
 
 #include "ir/kernel_verify.h"
@@ -84,13 +85,17 @@ class BulkAnalysis {
 
   void find_runs() {
     BulkShape &shape = result_.shape;
-    shape.axis = advances_[0].axis;
+    shape.innermost = shape.outermost = advances_[0].axis;
     shape.run = 1;
     std::vector<DimId> atoms;
     std::vector<std::int64_t> extents;
     for (const Advance &a : advances_) {
-      bool extends = a.by == shape.run && a.axis == shape.axis && atoms.empty();
-      if (extends) {
+      bool follows = a.by == shape.run && atoms.empty();
+      if (follows && a.axis != shape.outermost && is_all_of(shape.outermost, shape.positions())) {
+        shape.outermost = a.axis;
+        shape.unit = shape.run;
+      }
+      if (follows && a.axis == shape.outermost) {
         shape.run *= a.extent;
         shape.run_atoms.emplace_back(a.atom, 0);
         shape.stage = shape.stage + Index::dim(a.atom) * a.by;
@@ -103,6 +108,10 @@ class BulkAnalysis {
     for (std::size_t i = atoms.size(); i-- > 0; stride *= extents[i])
       shape.stage = shape.stage + Index::dim(atoms[i]) * stride;
     shape.runs = SlotSpace(std::move(atoms), std::move(extents));
+  }
+
+  bool is_all_of(std::uint32_t axis, std::int64_t positions) const {
+    return map_.axis(layout_, axis).extent.is_constant(positions);
   }
 
   /// Of sizes as promised: runs start at units, and end at one where the axis ends.
@@ -118,7 +127,8 @@ class BulkAnalysis {
       return is_within || is_whole(a.by);
     });
     return b.alignment % kUnit == 0 && is_whole(result_.shape.run) && steps_are_whole &&
-           is_whole(rest_) && is_whole(map_.axis(layout_, result_.shape.axis).extent);
+           is_whole(rest_) &&
+           is_whole(map_.axis(layout_, result_.shape.outermost).extent * result_.shape.unit);
   }
 };
 

@@ -11,12 +11,16 @@ namespace fuse {
 
 /// Runs of neighbours, each moved by one copy, that lie one behind the other in a stage.
 struct BulkShape {
-  Index source;                // the element's offset in the buffer, over machine atoms
-  Index stage;                 // its offset in the stage
-  std::uint32_t axis = kNone;  // that runs lie along
-  Assignment run_atoms;        // of that axis, at the run's first element
-  SlotSpace runs;              // atoms that tell runs apart: threads and slots
-  std::int64_t run = 0;        // elements, valid or not
+  Index source;                     // the element's offset in the buffer, over machine atoms
+  Index stage;                      // its offset in the stage
+  std::uint32_t innermost = kNone;  // axis on which neighbours lie
+  std::uint32_t outermost = kNone;  // axis that a run ends on: of those within it has all positions
+  Assignment run_atoms;             // of the axes of a run, at its first element
+  SlotSpace runs;                   // atoms that tell runs apart: threads and slots
+  std::int64_t run = 0;             // elements, valid or not
+  std::int64_t unit = 1;            // elements at one position of the outermost axis
+
+  std::int64_t positions() const { return run / unit; }  // of the outermost axis
 };
 
 /// One value for the block, where the shape has no runs.

@@ -9,8 +9,10 @@
 namespace fuse {
 
 GraphData &composite_graph(std::string_view name, const Operand &x) {
-  if (x.kind() != Operand::Kind::Value || !x.value().valid())
+  if (x.kind() != Operand::Kind::Value)
     fail_at(x.where(), ErrorCode::InvalidArgument, "{}: takes a value, not a literal", name);
+  if (!x.value().valid())
+    fail_at(x.where(), ErrorCode::InvalidArgument, "{}: the operand is an empty Value", name);
   return *x.value().graph();
 }
 
@@ -21,7 +23,10 @@ void locate(GraphData &graph, std::size_t first, SourceLocation where) {
 }
 
 void rethrow_as(std::string_view name, const Error &error, SourceLocation where) {
-  fail_at(where, error.code(), "{}: {}", name, words_of(error));
+  std::string_view words = words_of(error);
+  std::string prefix = std::string(name) + ": ";
+  if (words.starts_with(prefix)) words.remove_prefix(prefix.size());
+  fail_at(where, error.code(), "{}{}", prefix, words);
 }
 
 Value to_compute_type(Value x) {

@@ -16,6 +16,7 @@ GraphData &composite_graph(std::string_view name, const Operand &x);
 /// Gives the nodes from `first` on the place.
 void locate(GraphData &graph, std::size_t first, SourceLocation where);
 
+/// The error as the function's, once by its name.
 [[noreturn]] void rethrow_as(std::string_view name, const Error &error, SourceLocation where);
 
 /// Calls the body with the value of x.

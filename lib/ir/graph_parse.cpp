@@ -34,8 +34,8 @@ std::string suggest_dtype(const std::string &word) {
 
 class GraphParser {
  public:
-  GraphParser(Lexer &lexer, const char *file, int depth)
-      : lexer_(lexer), file_(file), depth_(depth) {}
+  GraphParser(Lexer &lexer, const char *file, int depth, std::uint64_t stream = kFirstOwnStream)
+      : lexer_(lexer), file_(file), depth_(depth), first_stream_(stream) {}
 
   Graph parse() {
     lexer_.expect("graph");
@@ -43,6 +43,7 @@ class GraphParser {
     parse_signature();
     lexer_.expect("{");
     located(name, [&] { graph_ = Graph(name.name); });
+    data().next_stream = first_stream_;
     while (lexer_.accept("symbol")) parse_symbol();
     for (const PendingInput &input : inputs_) add_input(input);
     while (lexer_.peek().kind == Token::Kind::Value) parse_statement();
@@ -210,11 +211,8 @@ class GraphParser {
     while (lexer_.peek().kind == Token::Kind::Identifier && !lexer_.peek().is("stored") &&
            !lexer_.peek().is("recomputed") && !lexer_.peek().is("return"))
       parse_attribute(s);
-    if (lexer_.accept(":")) {
-      do {
-        s.types.push_back(parse_type());
-      } while (lexer_.accept(","));
-    }
+    for (bool more = lexer_.accept(":"); more; more = lexer_.accept(","))
+      s.types.push_back(parse_type());
     s.is_stored = lexer_.accept("stored");
     s.is_recomputed = !s.is_stored && lexer_.accept("recomputed");
     declare_pending();
@@ -251,7 +249,8 @@ class GraphParser {
 
   void parse_rule(Statement &s) {
     if (depth_ == kMaxRuleDepth) lexer_.error(s.op, "rules are nested too deeply");
-    s.rule = std::make_shared<Graph>(GraphParser(lexer_, file_, depth_ + 1).parse());
+    GraphParser rule(lexer_, file_, depth_ + 1, data().next_stream);
+    s.rule = std::make_shared<Graph>(rule.parse());
   }
 
   /// [start:stop, start:stop:step]
@@ -379,7 +378,8 @@ class GraphParser {
 
   Lexer &lexer_;
   const char *file_;
-  int depth_;  // of rules around the graph
+  int depth_;  // of rules around the graph, whose streams go on in it
+  std::uint64_t first_stream_;
   Graph graph_;
   std::vector<PendingInput> inputs_;
   std::map<std::string, NodeId> values_;

@@ -22,7 +22,10 @@ void Arguments::expect_operands(std::size_t min, std::size_t max) const {
   std::size_t n = statement_.operands.size();
   if (n >= min && n <= max) return;
   std::string wanted = std::to_string(min);
-  if (max != min) wanted += " to " + std::to_string(max);
+  if (max == SIZE_MAX)
+    wanted += " or more";
+  else if (max != min)
+    wanted += " to " + std::to_string(max);
   const std::string &op = statement_.op.name;
   error(n > max ? statement_.operands[max].at : statement_.op,
         op + " takes " + wanted + (max == 1 ? " operand" : " operands") + ", not " +

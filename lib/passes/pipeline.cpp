@@ -1,4 +1,5 @@
 // The order of the graph passes, and the runner: it times, verifies, dumps and skips.
+#include "ir/build.h"
 #include "ir/env.h"
 #include "ir/format.h"
 #include "ir/graph_data.h"
@@ -19,6 +20,9 @@ constexpr GraphPass kPasses[] = {
 #include "passes/passes.def"
 };
 
+constexpr std::string_view kAlwaysRun =
+    "forget_gradients";  // plans have no place for what it drops
+
 const GraphPass &find_pass(std::string_view name) {
   auto named = [&](const GraphPass &p) { return p.name == name; };
   auto it = std::find_if(std::begin(kPasses), std::end(kPasses), named);
@@ -28,11 +32,21 @@ const GraphPass &find_pass(std::string_view name) {
   fail(ErrorCode::InvalidArgument, "no pass is named '{}'; there are {}", name, known);
 }
 
+/// Outputs keep the dtypes that callers allocate them with.
+void check_outputs(std::string_view pass, const GraphData &before, const GraphData &after) {
+  for (std::size_t i = 0; i < before.outputs.size(); ++i) {
+    NodeId from = before.outputs[i].node, to = after.outputs[i].node;
+    FUSE_CHECK(before.dtype(from) == after.dtype(to), "pass {} makes {} of output {}, which is {}",
+               pass, type_string(after, to), before.outputs[i].name, type_string(before, from));
+  }
+}
+
 Graph run_pass(const GraphPass &pass, const Graph &graph, const PassListener &listener) {
   auto start = std::chrono::steady_clock::now();
   Graph after = pass.run(graph);
   std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   verify(after);
+  check_outputs(pass.name, graph.data(), after.data());
   bool changed = !(after == graph);
   if (environment().time)
     log_asked(LogLevel::Info, fmt::format("pass {}: {:.3f} ms, {} nodes", pass.name,
@@ -57,7 +71,8 @@ void tell_of_unknown_passes() {
 Graph run_named(std::string_view name, const Graph &graph, const PassListener &listener) {
   tell_of_unknown_passes();
   const GraphPass &pass = find_pass(name);
-  return environment().disable.contains(name) ? graph.clone() : run_pass(pass, graph, listener);
+  bool skips = environment().disable.contains(name) && name != kAlwaysRun;
+  return skips ? graph.clone() : run_pass(pass, graph, listener);
 }
 
 /// Folding makes constants that rules look for; rules make operations of constants alone.

@@ -105,13 +105,16 @@ void GroupEvaluator::count_across(Features &f) {
   for (const Access &a : accesses_) {
     if (a.along == lanes || a.along == kNoAtom) continue;
     // Blocks that fold rows have one position each of what is not folded.
-    bool is_alone = !a.store && folds(lanes) && !folds(a.along);
-    if (!is_alone && is_near(a)) continue;
+    bool has_no_reuse = !a.store && folds(lanes) && !folds(a.along);
+    if (!has_no_reuse && is_near(a)) continue;
     if (p_.lengths[a.along] < kLeastExtent || !runs_along(a, lanes)) continue;
     bool is_folded = std::any_of(f.folds.rows.begin(), f.folds.rows.end(),
                                  [&](AtomId atom) { return runs_along(a, atom); });
     if (may_tile && !is_folded) continue;
-    (a.store ? f.stores_across : is_alone ? f.loads_alone : f.loads_across) += a.elements;
+    if (a.store)
+      f.stores_across += a.elements;
+    else
+      (has_no_reuse ? f.loads_without_reuse : f.loads_across) += a.elements;
   }
 }
 

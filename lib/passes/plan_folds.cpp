@@ -65,13 +65,14 @@ Reject GroupEvaluator::find_reductions(std::span<const PlanId> values, Features 
     f.levels = std::max(f.levels, ++s.level);
     f.results = std::max(f.results, results_of(value));
   }
-  if (folds_online(values, f)) fold_online(values, f);
+  if (can_fold_online(values, f)) set_one_pass(values, f);
   return f.sets.size() < 2 ? choose_only_rows(f) : choose_rows(values, f);
 }
 
 /// Whether every sum of the second pass may rise with a maximum of the first, and nothing stored
-/// asks for the elements again: what the scheduler folds in one pass (kernel_reductions.cpp).
-bool GroupEvaluator::folds_online(std::span<const PlanId> values, const Features &f) const {
+/// asks for the elements again: the scheduler folds them in one pass (kernel_reductions.cpp; on
+/// chip kernel_builder.cpp), unless a weight or a quotient stands against it.
+bool GroupEvaluator::can_fold_online(std::span<const PlanId> values, const Features &f) const {
   if (f.sets.size() != 1 || f.levels != 2 || f.scans > 0) return false;
   return std::all_of(values.begin(), values.end(), [&](PlanId v) {
     const PlanValue &value = p_.values[v];
@@ -82,7 +83,7 @@ bool GroupEvaluator::folds_online(std::span<const PlanId> values, const Features
   });
 }
 
-void GroupEvaluator::fold_online(std::span<const PlanId> values, Features &f) {
+void GroupEvaluator::set_one_pass(std::span<const PlanId> values, Features &f) {
   f.levels = 1;
   f.sets[0].reexpands = false;
   for (PlanId v : values) scratch_[v].level = std::min(scratch_[v].level, 1);

@@ -2,6 +2,7 @@
 #include "passes/plan_group_features.h"
 
 #include "ir/op.h"
+#include "passes/row_limits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,10 +11,6 @@
 namespace fuse {
 
 namespace {
-
-// Positions of a thread side by side; of a row, threads that pass over it, and positions that one
-// holds at most.
-constexpr double kVector = 8, kRowThreads = 256, kHeldPositions = 64;
 
 constexpr double kPointerBytes = 8;
 
@@ -154,12 +151,12 @@ void GroupEvaluator::count_reads(std::span<const PlanId> values, Features &f) {
 
 /// Positions for which a thread computes once what is the same for all of them: of a row those that
 /// fall to one of its threads; where columns are folded, vectors divide the innermost dim.
-double GroupEvaluator::shared_positions(const Features &f) {
-  double positions = kVector;
+double GroupEvaluator::positions_per_thread(const Features &f) {
+  double positions = kThreadElements;
   if (!f.has_reduction()) return positions;
   if (f.sets[f.rows].inner) {
-    positions = std::max(positions, f.row / kRowThreads);
-    return f.folds.reexpands ? std::min(positions, kHeldPositions) : positions;
+    positions = std::max(positions, f.row / kBlockThreads);
+    return f.folds.reexpands ? std::min<double>(positions, kMaxElementsPerThread) : positions;
   }
   AtomId inner = lanes_of(f);
   while (inner != kNoAtom && positions > 1 && std::fmod(p_.lengths[inner], positions) != 0)
@@ -176,7 +173,7 @@ void GroupEvaluator::count_ops(std::span<const PlanId> values, Features &f) {
         const PlanValue &value = p_.values[v];
         return value.kind == ValueKind::Reduction && 2 * p_.domains[value.domain].size <= space;
       });
-  double least = is_repeated ? space : space / shared_positions(f);
+  double least = is_repeated ? space : space / positions_per_thread(f);
   for (PlanId v : values) {
     const Scratch &s = scratch_[v];
     double evaluated = std::max(s.maps.evaluated(), least);

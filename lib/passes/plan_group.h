@@ -121,8 +121,8 @@ class GroupEvaluator {
   void count_loads(Features &f);
   Reject find_reductions(std::span<const PlanId> values, Features &f);
   std::size_t fold_set(const PlanValue &value, Features &f) const;
-  bool folds_online(std::span<const PlanId> values, const Features &f) const;
-  void fold_online(std::span<const PlanId> values, Features &f);
+  bool can_fold_online(std::span<const PlanId> values, const Features &f) const;
+  void set_one_pass(std::span<const PlanId> values, Features &f);
   double results_of(const PlanValue &value) const;
   Reject agree_on_scan(PlanId v, Features &f) const;
   Reject choose_only_rows(Features &f) const;
@@ -130,7 +130,7 @@ class GroupEvaluator {
   bool folds_beside_rows(const FoldSet &set, Features &f) const;
   Reject count_columns(std::span<const PlanId> values, Features &f) const;
   void count_reads(std::span<const PlanId> values, Features &f);
-  double shared_positions(const Features &f);
+  double positions_per_thread(const Features &f);
   void count_ops(std::span<const PlanId> values, Features &f);
   void add_write(PlanId v);
   double num_elements(PlanId v) const;

@@ -8,6 +8,10 @@ namespace fuse {
 /// Intermediate tensors up to this share of the L2 cache are taken to stay there between kernels.
 inline constexpr double kL2Share = 0.25;
 
+/// Threads of a block where nothing asks for more, and elements of each, 16 bytes of a 16-bit type.
+inline constexpr int kBlockThreads = 256;
+inline constexpr double kThreadElements = 8;
+
 /// The reductions of a group that fold the same atoms.
 struct FoldSet {
   DomainId folded = 0;
@@ -37,7 +41,7 @@ struct GroupEvaluator::Features {
   double row_reads = 0;  // bytes read over the folded dims
   std::size_t reads = 0, writes = 0;
   double loads_across = 0, stores_across = 0;  // elements, each in a sector of its own
-  double loads_alone = 0;                      // likewise, the rest of which other blocks load
+  double loads_without_reuse = 0;              // likewise, of sectors whose rest other blocks load
 
   bool has_reduction() const { return !sets.empty(); }
   bool has_columns() const { return !folds.columns.empty(); }

@@ -209,8 +209,8 @@ class Relaxer {
     if (may_be_tanh(from, id, absolute, ranges_[id]))
       return build_tanh_form(r_.to(), r_[from.operand(id, 0)]);
     bool has_room = room_[id].relative >= kApproximateError;
-    bool loses_digits = has_room || rounded_[id];
-    if (auto match = loses_digits ? match_exp_of_log_softmax(from, id) : std::nullopt)
+    bool may_lose_digits = has_room || rounded_[id];
+    if (auto match = may_lose_digits ? match_exp_of_log_softmax(from, id) : std::nullopt)
       return build_quotient(r_.to(), r_[match->exponential], r_[match->sum]);
     if (compares_narrow_positions(from, id))
       return build_narrow_comparison(r_.to(), from.node(id).op, r_[from.operand(id, 0)],

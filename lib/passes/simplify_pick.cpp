@@ -98,7 +98,7 @@ NodeId sum_of_pick(Simplifier &s, NodeId n) {
   if (attr.axes.size() != 1 || !s.is(select, Op::Select) || !s.is_number(s.arg(select, 2), 0.0))
     return kNoNode;
   int axis = attr.axes[0];
-  NodeId x = s.arg(select, 1);
+  NodeId x = s.value(select, s.arg(select, 1));
   const Shape shape = s.shape(select);
   std::optional<std::vector<std::int64_t>> strides = strides_of(shape);
   if (!strides || !shape[static_cast<std::size_t>(axis)].is_static() || !is_near_memory(s, x) ||
@@ -129,10 +129,9 @@ NodeId sum_of_shared_pick(Simplifier &s, NodeId n) {
   if (attr.axes.size() != 1 || !s.is(select, Op::Select) || !is_float(s.dtype(n))) return kNoNode;
   int axis = attr.axes[0];
   const Dim extent = s.shape(select)[static_cast<std::size_t>(axis)];
-  if (!extent.is_static() || extent.value() < 2 || !is_0_or_nan(s, s.arg(select, 2)))
-    return kNoNode;
-  NodeId a = constant_along(s, s.arg(select, 1), axis);
-  NodeId b = constant_along(s, s.arg(select, 2), axis);
+  NodeId hit = s.value(select, s.arg(select, 1)), rest = s.value(select, s.arg(select, 2));
+  if (!extent.is_static() || extent.value() < 2 || !is_0_or_nan(s, rest)) return kNoNode;
+  NodeId a = constant_along(s, hit, axis), b = constant_along(s, rest, axis);
   NodeId t = a != kNoNode && b != kNoNode ? picked_position(s, select, axis) : kNoNode;
   if (t == kNoNode) return kNoNode;
   NodeId picked = s.make(a, Op::Select, {s.is_inside(t, extent.value()), a, b});

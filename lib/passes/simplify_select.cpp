@@ -49,7 +49,9 @@ NodeId operation_on_select(Simplifier &s, NodeId n) {
   auto it = std::find_if(operands.begin(), operands.end(),
                          [&](NodeId id) { return s.is(id, Op::Select); });
   if (it == operands.end()) return kNoNode;
-  NodeId condition = s.arg(*it, 0), branches[] = {s.arg(*it, 1), s.arg(*it, 2)};
+  // Of a narrow type literals are rounded to it by the select.
+  NodeId select = *it, condition = s.arg(select, 0);
+  NodeId branches[] = {s.value(select, s.arg(select, 1)), s.value(select, s.arg(select, 2))};
   if (s.is(condition, Op::Broadcast)) return kNoNode;  // the select is not of elements itself
   NodeId results[2];
   for (int i = 0; i < 2; ++i) {

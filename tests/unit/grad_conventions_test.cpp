@@ -69,6 +69,36 @@ TEST(GradConventions, ProductsWithZeros) {
       ElementsAre(0, 15, 5, 4));  // 0, 15, 5, 1
 }
 
+TEST(GradConventions, RunningProductsThatUnderflowOrAreInfinite) {
+  auto running = [](Value x) { return cumprod(x, 0); };
+  EXPECT_THAT(derivative({1e-200, 1e-200, 1e200}, running),
+              ElementsAre(2, testing::DoubleEq(1), 0));
+  EXPECT_THAT(derivative({2, kInf, 3}, running), ElementsAre(kInf, 8, kInf));
+  EXPECT_THAT(derivative({2, NAN, 3}, running), ElementsAre(testing::IsNan(), 8, testing::IsNan()));
+}
+
+TEST(GradConventions, SecondDerivativesOfRunningProductsWithZeros) {
+  Graph g("g");
+  Value x = g.input("x", f64, {3});
+  Value d = grad(cumprod(x, 0), {x})[0];  // 1 + b + bc, a + ac, ab
+  g.output("dd", grad(slice(d, 0, 0, 1), {x})[0]);
+  std::vector<Tensor> inputs = {Tensor(f64, {3}, Numbers{2, 0, 0})};
+  EXPECT_THAT(numbers(evaluate(g.data(), inputs).outputs[0]), ElementsAre(0, 1, 0));
+}
+
+TEST(GradConventions, TheFirstNaNOfARunningExtremeGetsAllBehindIt) {
+  auto of = [](ScanOptions o, bool is_max) {
+    return derivative({1, NAN, 2, NAN},
+                      [=](Value x) { return is_max ? cummax(x, 0, o) : cummin(x, 0, o); });
+  };
+  for (bool is_max : {true, false}) {
+    EXPECT_THAT(of({}, is_max), ElementsAre(1, 3, 0, 0));
+    EXPECT_THAT(of({.exclusive = true}, is_max), ElementsAre(1, 2, 0, 0));
+    EXPECT_THAT(of({.reverse = true}, is_max), ElementsAre(0, 0, 0, 4));
+    EXPECT_THAT(of({.exclusive = true, .reverse = true}, is_max), ElementsAre(0, 0, 0, 3));
+  }
+}
+
 TEST(GradConventions, PolesAreInfiniteWhereNothingElseWasChosen) {
   EXPECT_THAT(derivative({0, 4}, [](Value x) { return sqrt(x); }), ElementsAre(kInf, 0.25));
   EXPECT_THAT(derivative({0, 2}, [](Value x) { return log(x); }), ElementsAre(kInf, 0.5));

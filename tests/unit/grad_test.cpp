@@ -13,6 +13,7 @@ namespace {
 using namespace fuse;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 
 std::string message_of(const std::function<void()> &call) {
   try {
@@ -217,6 +218,50 @@ TEST(CustomGradient, RulesMustFit) {
               HasSubstr("the rule r has the symbol M, which the graph g has not"));
 }
 
+// Else forward and backward would draw the same words.
+TEST(CustomGradient, RandomBitsOfRulesGoOnWithTheStreamsOfTheGraph) {
+  Graph g("g");
+  Value x = g.input("x", f32, {4}), seed = g.scalar("seed", u64);
+  Value noise = uniform(seed, f32, {4});
+  Value y = custom_gradient(x + noise, {x, seed}, [](Value dy, const std::vector<Value> &inputs) {
+    return std::vector<Value>{dy * uniform(inputs[1], f32, {4})};
+  });
+  g.output("y", y + uniform(seed, f32, {4}));
+  std::string text = to_string(g);
+  for (const char *stream : {"stream=4294967296 ", "stream=4294967297 ", "stream=4294967298 "})
+    EXPECT_THAT(text, HasSubstr(stream));
+  EXPECT_TRUE(parse(text) == g) << text;
+
+  std::string in_text = to_string(parse(R"(graph @g(%x: f32[4], %seed: u64 scalar) {
+    %a = random_bits %seed : u32[4]
+    %y = custom_gradient %x, %x, %seed graph @r(%dy: f32[4], %x: f32[4], %s: u64) {
+      %noise = uniform %s : f32[4]
+      %dx = mul %dy, %noise
+      return %dx as dx
+    }
+    %b = random_bits %seed : u32[4]
+    return %y as y, %a as a, %b as b
+  })"));
+  for (const char *stream : {"stream=4294967296 ", "stream=4294967297 ", "stream=4294967298 "})
+    EXPECT_THAT(in_text, HasSubstr(stream));
+}
+
+TEST(CustomGradient, RulesTakeAllSizesOfTheGraph) {
+  auto message = [](const std::string &graph, const std::string &rule) {
+    return message_of([&] {
+      parse("graph @g(%x: f32[N]) {\n symbol N " + graph +
+            "\n %y = custom_gradient %x, %x graph @r(%d: f32[N], %x: f32[N]) {\n symbol N " + rule +
+            "\n return %d as dx }\n return %y as y }");
+    });
+  };
+  EXPECT_THAT(message("", "min=5"),
+              HasSubstr("the rule r has the symbol N min=5 max=1099511627776 divisor=1, which is "
+                        "tighter than the graph g has it, min=1 max=1099511627776 divisor=1"));
+  EXPECT_THAT(message("max=9", "max=8"), HasSubstr("tighter"));
+  EXPECT_THAT(message("divisor=6", "divisor=4"), HasSubstr("tighter"));
+  EXPECT_EQ(message("min=5 max=64 divisor=8", "min=2 divisor=4"), "no error");
+}
+
 // --- Errors and names ----------------------------------------------------------------------------
 
 TEST(GradErrors, NameTheValueAndTheRemedy) {
@@ -229,7 +274,8 @@ TEST(GradErrors, NameTheValueAndTheRemedy) {
               HasSubstr("grad: i is i32[4]; only floats have gradients"));
   EXPECT_THAT(message_of([&] { grad(tanh(y), {x}); }),
               HasSubstr("extern \"mm\" has no gradient: give it one with custom_gradient"));
-  EXPECT_THAT(message_of([&] { vjp({x}, {}, {x}); }), HasSubstr("vjp: 0 cotangents for 1 outputs"));
+  EXPECT_THAT(message_of([&] { vjp({x}, {}, {x}); }),
+              HasSubstr("vjp: outputs and cotangents are not as many: 1 and 0"));
   EXPECT_THAT(message_of([&] { vjp({x}, {i}, {x}); }), HasSubstr("only floats"));
   EXPECT_THAT(message_of([&] { vjp({x}, {g.constant(1, f64, {4})}, {x}); }),
               HasSubstr("the cotangent of x is f64[4], not f32[4]"));
@@ -241,6 +287,58 @@ TEST(GradErrors, NameTheValueAndTheRemedy) {
   EXPECT_THAT(message_of([&] { grad(x, {i}); }), HasSubstr("grad_test.cpp"));
   // What an extern operation gives may be read, as long as nothing asks through it.
   EXPECT_EQ(grad(x * stop_gradient(y), {x}).size(), 1u);
+}
+
+TEST(GradErrors, OfValuesThatSayHowGradientsPass) {
+  Graph g("g"), other("other");
+  Value x = g.input("x", f32, {4}), w = g.input("w", f32, {2}), z = other.input("z", f32, {4});
+  auto of_rule = [&](std::vector<Value> inputs, std::vector<Value> results) {
+    return message_of([&] {
+      custom_gradient(x, inputs, [&](Value, const std::vector<Value> &) { return results; });
+    });
+  };
+  EXPECT_THAT(of_rule({x}, {Value()}),
+              MatchesRegex(".*grad_test.cpp:[0-9]+: custom_gradient: result 0 of the rule is an "
+                           "empty Value"));
+  EXPECT_THAT(of_rule({x}, {x}),
+              MatchesRegex(".*grad_test.cpp:[0-9]+: custom_gradient: result 0 "
+                           "of the rule is of another graph: of g, not of rule"));
+  EXPECT_THAT(of_rule({x}, {}), HasSubstr(": the rule gives 0 cotangents for 1 input"));
+  EXPECT_THAT(of_rule({Value()}, {}), HasSubstr(": custom_gradient: input 0 is an empty Value"));
+  EXPECT_THAT(of_rule({x, z}, {}),
+              HasSubstr(": custom_gradient: input 1 is of another graph: of other, not of g"));
+  EXPECT_THAT(message_of([&] { custom_gradient(x, {x}, GradientRule()); }),
+              HasSubstr(": custom_gradient: the rule is an empty function"));
+  EXPECT_THAT(message_of([&] { stop_gradient(Value()); }),
+              HasSubstr(": stop_gradient: the operand is an empty Value"));
+  EXPECT_THAT(message_of([&] { straight_through(x, Value()); }),
+              HasSubstr(": straight_through: the value that has the gradient is an empty Value"));
+  EXPECT_THAT(message_of([&] { straight_through(x, w); }),
+              HasSubstr(": straight_through: the values are f32[4] and f32[2], not of one shape"));
+  EXPECT_THAT(message_of([&] { straight_through(x, g.input("i", i32, {4})); }),
+              HasSubstr(": straight_through: %i is i32[4]; only floats have gradients"));
+  EXPECT_THAT(message_of([&] { vjp({x}, {Value()}, {x}); }),
+              HasSubstr("vjp: a cotangent is an empty Value"));
+  EXPECT_THAT(message_of([&] {
+                parse(
+                    "graph @g(%y: f32[4]) { %z = custom_gradient %y graph @r(%d: f32[4]) { "
+                    "return %d as dx }\n return %z as z }");
+              }),
+              HasSubstr("custom_gradient takes 2 or more operands, not 1"));
+}
+
+TEST(GradErrors, OfScatteredSums) {
+  Graph g("g"), other("other");
+  Value x = g.input("x", f32, {4}), f = g.input("f", f32, {4}), i = g.input("i", i32, {4});
+  auto message = [&](const Shape &shape, Value index, int axis) {
+    return message_of([&] { scatter_add(shape, index, x, axis); });
+  };
+  EXPECT_THAT(message({9}, i, 3), MatchesRegex("[^ ]*: scatter_add: axis 3 of a tensor of rank 1"));
+  EXPECT_THAT(message({-9}, i, 0), MatchesRegex("[^ ]*: scatter_add: negative extent -9 in .*"));
+  EXPECT_THAT(message({9}, f, 0), HasSubstr("the index %f is f32[4], not integers; cast it first"));
+  EXPECT_THAT(message({9}, Value(), 0), HasSubstr("scatter_add: the index is an empty Value"));
+  EXPECT_THAT(message({9}, other.input("i", i32, {4}), 0),
+              HasSubstr("the index is of another graph: of other, not of g"));
 }
 
 TEST(GradNames, DerivativesAreNamedAfterTheirInputs) {
@@ -255,8 +353,10 @@ TEST(GradNames, DerivativesAreNamedAfterTheirInputs) {
   EXPECT_THAT(to_string(twice), HasSubstr(" as d_x_2\n"));
   EXPECT_THAT(to_string(vjp(g, {"w"}, {"z"})), HasSubstr("%d_z: f32[4])"));
   EXPECT_THAT(message_of([&] { grad(g, {"x"}); }),
-              HasSubstr("grad: graph g has 2 outputs: name one of them"));
-  EXPECT_THAT(message_of([&] { grad(g, {"v"}, "y"); }), HasSubstr("graph g has no input v"));
+              HasSubstr("grad: graph g has 2 outputs, y, z: name one of them"));
+  EXPECT_THAT(message_of([&] { grad(g, {"v"}, "y"); }),
+              HasSubstr("graph g has no input v; it has x, w"));
+  EXPECT_THAT(message_of([&] { grad(g, {""}, "y"); }), HasSubstr("the name of an input is empty"));
   EXPECT_THAT(message_of([&] { grad(g, {"x"}, "yy"); }),
               HasSubstr("graph g has no output yy; did you mean y?"));
 }

@@ -214,6 +214,18 @@ void resolve_run(const Words &words, Options &o) {
   if (o.run && o.targets.size() > 1) throw UsageError("--target: a run takes one machine");
 }
 
+/// Names without the blanks of "x, w". An option is none: `--grad= --run` would differentiate by
+/// it.
+std::vector<std::string> inputs_of(const std::vector<std::string> &words) {
+  std::vector<std::string> names;
+  for (const std::string &word : words) {
+    names.push_back(CLI::detail::trim_copy(word));
+    if (names.back().empty() || names.back()[0] == '-')
+      throw UsageError("--grad: '" + word + "' is no name of an input; --grad=x,w takes several");
+  }
+  return names;
+}
+
 void resolve(const Words &words, Options &o) {
   const Named<Explain> forms = {
       {"", Explain::No}, {"text", Explain::Text}, {"json", Explain::Json}};
@@ -223,6 +235,7 @@ void resolve(const Words &words, Options &o) {
   for (const std::string &w : words.dims) add_dim(o.dims, w);
   o.overrides = {labels_of(words.keep), labels_of(words.recompute), sets_of(words.no_fuse)};
   o.tunings = tunings_of(words.mappings);
+  o.grad = inputs_of(o.grad);
   if (o.grad.empty() && !o.grad_output.empty())
     throw UsageError("--grad-output needs --grad, the inputs to differentiate by");
   if (!o.part.empty()) choose("--part", o.part, Named<bool>{{"forward", true}, {"backward", true}});
@@ -231,6 +244,8 @@ void resolve(const Words &words, Options &o) {
     throw UsageError("--budget needs --grad and --explain or --part, which show what is saved");
   check_passes(o);
   resolve_run(words, o);
+  if (!o.tunings.empty() && (o.run || o.emit.empty()))
+    throw UsageError("--mapping is for texts, as --emit=kernel; what runs is mapped by rule");
 }
 
 std::string version_text() {

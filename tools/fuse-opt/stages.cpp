@@ -175,11 +175,20 @@ void emit_lowered(const std::string &name, const Program &program, const Options
   sink.finish();
 }
 
+std::string output_names(const Graph &graph) {
+  std::string names;
+  for (const Output &o : graph.data().outputs) names += (names.empty() ? "" : ", ") + o.name;
+  return names;
+}
+
 }  // namespace
 
 Graph transform(const Graph &graph, const Options &options) {
   std::vector<std::string_view> names(options.passes.begin(), options.passes.end());
   if (options.grad.empty()) return run_passes(graph, names, listener(options));
+  if (options.grad_output.empty() && graph.outputs().size() > 1)
+    throw UsageError("--grad needs --grad-output: the graph has the outputs " +
+                     output_names(graph));
   Graph joint = grad(graph, options.grad, options.grad_output);
   return run_passes(joint, names, listener(options));
 }

@@ -62,7 +62,7 @@ int most_held_bytes(const Kernel &kernel, const Domain &domain, const std::vecto
     if (is_fold(kind)) most = std::max({most, held - folded_next(i), in_flight});
     for (ValueId v : body[i].results)
       if (last[v] > i) held += bytes(v);
-    // A load for all elements of a row waits for no slot: the run of statements goes on behind it.
+    // A load that all elements share is issued once: held elements need not stay live for it.
     bool is_shared_load = kind == StmtKind::Load && bytes(body[i].results[0]) == 0;
     bool parts_run = is_fold(kind) || (has_stored && is_access(kind) && !is_shared_load);
     if (parts_run) most = std::max(most, held - folded_next(i));

@@ -112,8 +112,8 @@ class Chooser : MappingBuilder {
     std::int64_t down = std::max<std::int64_t>(1, tuned_threads(kFlatThreads) / lanes);
     if (keeps && map_resident_columns(n, lanes, down)) return;
     fit_exchange(lanes * down, 2);  // wider vectors of so many states take many registers
-    std::int64_t step = down * unroll(),
-                 vectors = narrow_vectors(usual(columns), lanes, lanes * down);
+    std::int64_t step = down * unroll();
+    std::int64_t vectors = vectors_per_thread(usual(columns), lanes, lanes * down);
     std::int64_t parts =
         keeps ? 1 : parts_of_columns(n, ceil_div(usual(columns), lanes * vec_ * vectors), step);
     m_.form = keeps || parts == 1 ? Form::Streaming : Form::Split;
@@ -133,8 +133,8 @@ class Chooser : MappingBuilder {
 
   /// Of a thread side by side, where pitches ask for narrow ones: what rows share is computed once
   /// for all, and enough bytes are under way.
-  std::int64_t narrow_vectors(std::int64_t columns, std::int64_t lanes,
-                              std::int64_t threads) const {
+  std::int64_t vectors_per_thread(std::int64_t columns, std::int64_t lanes,
+                                  std::int64_t threads) const {
     if (numbers_rows(inner_)) return 1;
     std::int64_t vectors = std::max(1, widest_useful_vector() / vec_);
     auto fits = [&] {
@@ -181,13 +181,13 @@ class Chooser : MappingBuilder {
       std::int64_t bytes = ceil_div(n, down) * vec_ * p_.reductions.held_bytes;
       return ceil_div(bytes, 4) > free_registers(lanes * down);
     };
-    auto leaves_sms = [&] {
+    auto leaves_sms_idle = [&] {
       return !rows_alike() &&
              ceil_div(usual(p_.domain.dims[inner_].extent), lanes * vec_) * expected_outer() <
                  p_.target.num_sms;
     };
-    while (vec_ > 1 && leaves_sms()) vec_ /= 2;
-    for (; lanes > kMinLanes && vec_ == 1 && (spills() || leaves_sms()); lanes /= 2) down *= 2;
+    while (vec_ > 1 && leaves_sms_idle()) vec_ /= 2;
+    for (; lanes > kMinLanes && vec_ == 1 && (spills() || leaves_sms_idle()); lanes /= 2) down *= 2;
     m_.form = Form::Resident;
     while (down > 1 && down / 2 * unroll() >= n) down /= 2;
     fit_exchange(lanes * down, 1);

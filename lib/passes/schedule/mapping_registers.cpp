@@ -14,7 +14,9 @@ constexpr int kLoopRegisters = 36;      // of a thread in a loop: the values in 
 constexpr int kFoldRegisters = 26;      // likewise, where the loop only folds
 constexpr int kFlatRegisters = 16;      // of a thread in no loop, holding nothing
 constexpr int kRegistersPerSlot = 2;    // of a position that needs divisions
-constexpr int kRandomRegisters = 16;    // of rounds under way
+constexpr int kRegistersPerHeldSlot = 1;  // likewise, in a thread that holds its elements
+constexpr int kVectorInWork = 8;          // elements of one access; what goes beyond is held too
+constexpr int kRandomRegisters = 16;      // of rounds under way
 constexpr int kLeastWithEdges = 48;
 constexpr int kLoopWithEdges = 64;  // where the length is not known
 
@@ -40,8 +42,10 @@ class Registers : MappingQueries {
         // holds its elements keeps less of them, and has vectors of two accesses in work.
         if (a.dims.size() == 1) continue;
         bool holds = m_.form == Form::Resident;
-        if (d.kind == DigitKind::Reg) addresses += (holds ? 1 : kRegistersPerSlot) * extent;
-        if (d.kind == DigitKind::Vec && holds) addresses += std::max<std::int64_t>(0, extent - 8);
+        int per_slot = holds ? kRegistersPerHeldSlot : kRegistersPerSlot;
+        if (d.kind == DigitKind::Reg) addresses += per_slot * extent;
+        if (d.kind == DigitKind::Vec && holds)
+          addresses += std::max<std::int64_t>(0, extent - kVectorInWork);
       }
     for (const Access &a : p_.accesses) {
       if (a.stmt->kind != StmtKind::Load) continue;

@@ -63,16 +63,27 @@ class Rows : MappingBuilder {
     std::int64_t blocks = 1, threads = 0;
   };
 
-  /// One block where a few hundred threads hold the row. Else what keeps most of the rows on chip,
-  /// with threads that hold twice as many elements where that is too little. Of large blocks fewer
-  /// meet, small ones fill an SM better: they do where elements take registers of their own.
+  /// Whether a thread holds elements as they came, several in a register.
+  bool is_packed() const { return p_.reductions.held_bytes % 4 != 0; }
+
+  /// Whether one block of all threads holds the row packed, and so much of it that a cluster would
+  /// hold no more on an SM: it does without a cluster's barriers.
+  bool fills_sm(std::int64_t span) const {
+    std::int64_t threads = p_.target.max_threads_per_block, held = p_.reductions.held_bytes;
+    bool is_much = is_packed() && span * held >= kRowBytesOnChip;
+    return is_much && span <= threads * max_elements() && bytes_on_chip(span, 1, threads) > 0;
+  }
+
+  /// One block where a few hundred threads hold the row, or a whole block fills an SM. Else what
+  /// keeps most of the rows on chip, with threads that hold twice as many elements where that is
+  /// too little. Of large blocks fewer meet, small ones fill an SM better: they do where elements
+  /// take registers of their own.
   ClusterShape cluster_of_row(std::int64_t span) const {
-    if (span <= kBlockThreads * max_elements()) return {};
-    bool is_packed = p_.reductions.held_bytes % 4 != 0;
+    if (span <= kBlockThreads * max_elements() || fills_sm(span)) return {};
     std::int64_t best_held = 0;
     ClusterShape best;
     for (std::int64_t most : {max_elements(), 2 * max_elements()}) {
-      for (std::int64_t factor : {is_packed ? 2 : 1, is_packed ? 1 : 2}) {
+      for (std::int64_t factor : {is_packed() ? 2 : 1, is_packed() ? 1 : 2}) {
         std::int64_t threads = factor * kClusterThreads;
         std::int64_t blocks = pow2_at_least(ceil_div(span, threads * most));
         if (blocks > max_row_cluster(p_.target)) continue;
