@@ -16,7 +16,7 @@ namespace fuse {
 namespace {
 
 // Plans are made as long as this many nodes are planned together, but at least kFewPlans.
-constexpr std::size_t kPlannedNodes = 60000, kFewPlans = 24, kManyPlans = 400;
+constexpr std::size_t kPlannedNodes = 40000, kFewPlans = 24, kManyPlans = 300;
 constexpr int kMostRepricings = 8, kMostSettlings = 4;
 // Values that are told of: a plan is made for each, of graphs of this many nodes together.
 constexpr std::size_t kMostWeighty = 24, kFewWeighty = 4, kWeightyNodes = 6000;
