@@ -11,6 +11,7 @@
 #include <fuse/grad.h>
 #include <fuse/graph.h>
 #include <fuse/log.h>
+#include <fuse/partition.h>
 #include <fuse/report.h>
 #include <fuse/scans.h>
 #include <fuse/shape.h>

@@ -4,15 +4,17 @@
 #include "ir/graph_print.h"
 
 #include <algorithm>
+#include <optional>
 
 FUSE_BEGIN_NAMESPACE
 
 namespace {
 
 template <class Table>
-auto lookup(const Table &table, NodeId id) {
+std::optional<typename Table::mapped_type> lookup(const Table &table, NodeId id) {
   auto it = table.find(id);
-  return it == table.end() ? typename Table::mapped_type{} : it->second;
+  if (it == table.end()) return std::nullopt;
+  return it->second;
 }
 
 class GraphComparison {

@@ -119,7 +119,7 @@ struct GraphData {
   // Side tables, by node.
   std::map<NodeId, std::string> names;
   std::map<NodeId, SourceLocation> locations;
-  std::map<NodeId, bool> keep_marks;
+  std::map<NodeId, bool> keep_marks;  // true: stored; false: computed again in backward
 
   GraphData();
 

@@ -209,14 +209,12 @@ class GraphParser {
     if (s.op.is("slice")) parse_ranges(s);
     if (s.op.is("custom_gradient")) parse_rule(s);
     while (lexer_.peek().kind == Token::Kind::Identifier && !lexer_.peek().is("stored") &&
-           !lexer_.peek().is("return"))
+           !lexer_.peek().is("recomputed") && !lexer_.peek().is("return"))
       parse_attribute(s);
-    if (lexer_.accept(":")) {
-      do {
-        s.types.push_back(parse_type());
-      } while (lexer_.accept(","));
-    }
+    for (bool more = lexer_.accept(":"); more; more = lexer_.accept(","))
+      s.types.push_back(parse_type());
     s.is_stored = lexer_.accept("stored");
+    s.is_recomputed = !s.is_stored && lexer_.accept("recomputed");
     declare_pending();
     build(s);
   }
@@ -359,7 +357,8 @@ class GraphParser {
     bool is_number = name.name[0] >= '0' && name.name[0] <= '9';
     bool is_input = data().node(id).op == Op::Input;
     if (!is_number && !is_input) data().names.try_emplace(id, name.name);
-    if (s.is_stored) data().keep_marks[id] = true;
+    bool is_mark_of_call = s.is_recomputed && data().node(id).op == Op::ExternResult;
+    if ((s.is_stored || s.is_recomputed) && !is_mark_of_call) data().keep_marks[id] = s.is_stored;
   }
 
   void parse_return() {

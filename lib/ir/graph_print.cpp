@@ -120,7 +120,8 @@ class GraphPrinter {
 
   void print_mark(NodeId id) {
     auto mark = g_.keep_marks.find(id);
-    out_ += mark != g_.keep_marks.end() && mark->second ? " stored\n" : "\n";
+    if (mark != g_.keep_marks.end()) out_ += mark->second ? " stored" : " recomputed";
+    out_ += "\n";
   }
 
   void print_extern(NodeId id) {

@@ -54,7 +54,7 @@ struct Statement {
   std::vector<TextRange> ranges;  // of a slice
   std::vector<TextType> types;
   std::shared_ptr<const Graph> rule;  // of a custom gradient
-  bool is_stored = false;
+  bool is_stored = false, is_recomputed = false;
 };
 
 /// What an operation asks of its statement. Every failure is Error{Parse} at the token at fault.

@@ -5,7 +5,10 @@
 //   tanh(u) + 1  ->  2 * sigmoid(2u)         tanh's digits near -1 cancel; sigmoid keeps them and
 //                                            costs half
 //   sigmoid(u)   ->  0.5 * tanh(u/2) + 0.5   one instruction of the multi-function unit for two,
-//                                            where an absolute error of 2^-12 will do
+//                                            where an absolute error of 2^-12 will do; also of
+//                                            16 bits, where that much is left to their rounding
+//   f(x) of 16 bits  ->  f(x) in f32, rounded, where that is there too: derivatives are made of
+//                                            results before their rounding
 //   exp(a - log(sum(exp(a))))  ->  exp(a) / sum(exp(a)), where a is x less its maximum: a softmax
 //                                            from its logarithm takes no second exponential, and
 //                                            loses fewer digits
@@ -19,6 +22,8 @@
 #include "passes/tolerance.h"
 
 #include <optional>
+#include <set>
+#include <utility>
 
 namespace fuse {
 
@@ -90,6 +95,35 @@ NodeId build_tanh_form(GraphData &g, NodeId u) {
   return build_elementwise(g, Op::Fma, {{tanh, half, half}});
 }
 
+/// A sigmoid of 16 bits whose own rounding leaves the room.
+bool may_be_rounded_tanh(const GraphData &g, NodeId id, const ValueRange &sigmoid) {
+  if (g.node(id).op != Op::Sigmoid || !is_float16(g.dtype(id))) return false;
+  double room = rounding_room(g.dtype(id)) * sigmoid.least_magnitude();
+  return room > 0 && allows_approximate_tanh(room, 0.5, {2 * sigmoid.lo - 1, 2 * sigmoid.hi - 1});
+}
+
+/// Functions f and 16-bit values x with f(x) in f32.
+using Functions = std::set<std::pair<Op, NodeId>>;
+
+bool is_function(const GraphData &g, NodeId id) {
+  const OpInfo &op = info(g.node(id).op);
+  return op.kind == OpKind::Unary && op.max_ulp > 0;
+}
+
+/// Those that stay as they are.
+Functions functions_in_f32(const GraphData &g, const std::vector<Room> &room,
+                           const std::vector<ValueRange> &ranges) {
+  Functions found;
+  for (NodeId id = 0; id < g.size(); ++id) {
+    if (!is_function(g, id) || g.dtype(id) != DType::F32) continue;
+    if (may_be_tanh(g, id, room[id].in(ranges[id]), ranges[id])) continue;
+    NodeId cast = g.operand(id, 0);
+    if (g.node(cast).op == Op::Cast && is_float16(g.dtype(g.operand(cast, 0))))
+      found.insert({g.node(id).op, g.operand(cast, 0)});
+  }
+  return found;
+}
+
 /// 64-bit positions along an axis that 32-bit numbers span.
 bool has_narrow_positions(const GraphData &g, NodeId id) {
   if (g.node(id).op != Op::Iota || g.dtype(id) != DType::I64) return false;
@@ -146,7 +180,8 @@ class Relaxer {
       : r_(graph),
         ranges_(value_ranges(r_.from())),
         room_(room_for_error(r_.from())),
-        rounded_(rounded_to_16_bits(r_.from())) {}
+        rounded_(rounded_to_16_bits(r_.from())),
+        functions_(functions_in_f32(r_.from(), room_, ranges_)) {}
 
   Graph run() {
     for (NodeId id = 0; id < r_.from().size(); ++id) r_.set(id, relaxed(id));
@@ -154,8 +189,22 @@ class Relaxer {
   }
 
  private:
+  /// A function of 16 bits in a cheaper form; kNoNode where it stays.
+  NodeId relaxed_function(NodeId id) {
+    const GraphData &from = r_.from();
+    if (!is_function(from, id) || !is_float16(from.dtype(id))) return kNoNode;
+    NodeId x = from.operand(id, 0);
+    bool is_tanh = may_be_rounded_tanh(from, id, ranges_[id]);
+    if (!is_tanh && !functions_.contains({from.node(id).op, x})) return kNoNode;
+    NodeId wide = build_convert(r_.to(), Op::Cast, r_[x], DType::F32);
+    NodeId y = is_tanh ? build_tanh_form(r_.to(), wide)
+                       : build_elementwise(r_.to(), from.node(id).op, {{wide}});
+    return build_convert(r_.to(), Op::Cast, y, from.dtype(id));
+  }
+
   NodeId relaxed(NodeId id) {
     const GraphData &from = r_.from();
+    if (NodeId function = relaxed_function(id); function != kNoNode) return function;
     double absolute = room_[id].in(ranges_[id]);
     if (may_be_tanh(from, id, absolute, ranges_[id]))
       return build_tanh_form(r_.to(), r_[from.operand(id, 0)]);
@@ -176,6 +225,7 @@ class Relaxer {
   std::vector<ValueRange> ranges_;
   std::vector<Room> room_;
   std::vector<bool> rounded_;
+  Functions functions_;
 };
 
 }  // namespace

@@ -100,18 +100,10 @@ class Tolerance {
     }
   }
 
-  double rounding_room(NodeId id) const {
-    switch (g_.dtype(id)) {
-      case DType::BF16: return 0x1p-10;
-      case DType::F16: return 0x1p-13;
-      default: return 0;
-    }
-  }
-
   /// What a node's own room leaves to each operand.
   double room_for_operand(NodeId id) const {
     switch (g_.node(id).op) {
-      case Op::Cast: return is_float16(g_.dtype(id)) ? rounding_room(id) : 0;
+      case Op::Cast: return is_float16(g_.dtype(id)) ? rounding_room(g_.dtype(id)) : 0;
       case Op::Mul:
       case Op::Div: return own_room(id) / 4;
       case Op::Neg:
@@ -179,7 +171,8 @@ class Tolerance {
 
   /// Of a 16-bit result that stays away from zero.
   double rounding_room_of(NodeId id) const {
-    return is_float16(g_.dtype(id)) ? rounding_room(id) * ranges_[id].least_magnitude() : 0;
+    return is_float16(g_.dtype(id)) ? rounding_room(g_.dtype(id)) * ranges_[id].least_magnitude()
+                                    : 0;
   }
 
   bool may_approximate(NodeId id) const {
@@ -223,6 +216,14 @@ bool passes_errors(Op op) {
 }
 
 }  // namespace
+
+double rounding_room(DType type) {
+  switch (type) {
+    case DType::BF16: return 0x1p-10;
+    case DType::F16: return 0x1p-13;
+    default: return 0;
+  }
+}
 
 std::vector<bool> approximable(const GraphData &graph) { return Tolerance(graph).approximable(); }
 

@@ -46,6 +46,10 @@ struct Room {
 /// By node.
 std::vector<Room> room_for_error(const GraphData &graph);
 
+/// The relative error that a rounding to the 16-bit float dtype leaves to what it rounds; 0 for
+/// other dtypes.
+double rounding_room(DType type);
+
 /// Whether the room, of a tanh in this range or of what is linear in one with that slope, has place
 /// for the approximate form, which takes half of it.
 bool allows_approximate_tanh(double room, double slope, const ValueRange &tanh);

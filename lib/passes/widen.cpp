@@ -48,11 +48,15 @@ std::vector<bool> find_wide(const GraphData &g) {
     return id != kNoNode && is_float16(g.dtype(id)) &&
            (is_arithmetic(g.node(id).op) || (is_view(g.node(id).op) && wide[id]));
   };
+  auto is_kept = [&](NodeId id) {
+    auto mark = g.keep_marks.find(id);
+    return mark != g.keep_marks.end() && mark->second;
+  };
   for (NodeId id = static_cast<NodeId>(g.size()); id-- > 0;) {
     for (NodeId o : g.operands(id)) reader[o] = id;
     Op op = g.node(id).op;
     wide[id] = is_float16(g.dtype(id)) && (is_arithmetic(op) || is_view(op)) && uses[id] == 1 &&
-               !g.keep_marks.contains(id) && takes_wide(reader[id]);
+               !is_kept(id) && takes_wide(reader[id]);
   }
   for (NodeId id = 0; id < g.size(); ++id) {
     if (!wide[id] || !is_view(g.node(id).op)) continue;

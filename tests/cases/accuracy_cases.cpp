@@ -2,6 +2,7 @@
 #include "cases/case_run.h"
 #include "ir/float_bits.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace fuse::cases {
@@ -46,6 +47,28 @@ TEST(AccuracyCases, SigmoidsOfAllBf16) {
       %shifted = add %half, 3.0
       return %thrice, %of_tanh, %tail, %shifted })",
            {x}, {one_ulp(thrice), one_ulp(of_tanh), one_ulp(tail), one_ulp(shifted)}, fused);
+}
+
+// Rounded before and after: bounds alone leave the room.
+TEST(AccuracyCases, RoundedSigmoidsOfBoundedBf16) {
+  Tensor x = generate(bf16, {65536}, [](std::int64_t i) {
+    return as_double({bf16, static_cast<std::uint64_t>(i)});
+  });
+  std::vector<double> values = map(x, [&](double v) {
+    return std::isnan(v) ? v : 1 / (1 + std::exp(-std::clamp(v, 0.0, 1.0)));
+  });
+  std::vector<double> bounded =
+      map(x, [](double v) { return std::isnan(v) ? v : std::clamp(v, 0.0, 1.0); });
+  RunOptions fused;
+  fused.op_by_op = false;
+  run_case(R"(graph @bounded(%x: bf16[65536]) {
+      %c = clamp %x, 0.0, 1.0
+      %y = sigmoid %c
+      return %c, %y })",
+           {x},
+           {within(bf16, {65536}, bounded, {.ulp = 1, .abs = 0x1p-126}),
+            within(bf16, {65536}, values, {.ulp = 1, .abs = 0x1p-126})},
+           fused);
 }
 
 // triton 10661, 10073; pytorch 177740, 184680

@@ -1,4 +1,5 @@
 // --explain: for one target the library's own screen, for several a table side by side, or JSON.
+#include "partition.h"
 #include "stages.h"
 #include "targets.h"
 
@@ -117,7 +118,8 @@ std::string side_by_side(const std::string &name, const std::vector<Target> &tar
 
 }  // namespace
 
-std::string explain(const Graph &graph, const Options &options) {
+std::string explain(const Graph &given, const Graph &graph, const Options &options) {
+  bool is_divided = !options.grad.empty() && options.part.empty();
   std::vector<Target> targets = targets_of(options);
   std::vector<Executable> executables;
   for (const Target &target : targets) {
@@ -128,13 +130,14 @@ std::string explain(const Graph &graph, const Options &options) {
     ordered_json all = {{"graph", graph.name()}, {"targets", ordered_json::array()}};
     for (std::size_t i = 0; i < targets.size(); ++i)
       all["targets"].push_back(json_of(executables[i], targets[i]));
+    if (is_divided) all["partitions"] = partitions_json(given, options);
     return all.dump(2) + "\n";
   }
   std::string text;
   if (targets.size() > 1)
     text = side_by_side(std::string(graph.name()), targets, executables) + "\n";
   for (const Executable &e : executables) text += e.explain(e.overview().sizes);
-  return text;
+  return is_divided ? explain_partition(given, options) + "\nas one program\n" + text : text;
 }
 
 std::string serialized(const Graph &graph, const Options &options) {

@@ -4,6 +4,7 @@
 // stderr.
 #include "arguments.h"
 #include "files.h"
+#include "partition.h"
 #include "report.h"
 #include "reproducer.h"
 #include "stages.h"
@@ -61,13 +62,15 @@ std::string explain_path(const fuse::Graph &graph, const Options &options) {
 int drive_graph(const std::string &source, const std::string &file, Options options) {
   fuse::Graph given = fuse::parse(source, file);
   check_dims(given, options.dims);
-  fuse::Graph graph = transform(given, options);
+  fuse::Graph graph = options.part.empty() ? transform(given, options) : part_of(given, options);
+  // A part has the rounding points of the whole.
+  options.strict = options.strict || !options.part.empty();
   bool has_file = !options.report.empty() || !options.serialize.empty();
   if (options.emit.empty() && !options.run && options.explain == Explain::No && !has_file)
     options.emit = {Stage::Graph};
   if (!options.emit.empty()) emit(graph, options);
   if (options.explain != Explain::No)
-    write_file(explain_path(graph, options), explain(graph, options));
+    write_file(explain_path(graph, options), explain(given, graph, options));
   if (!options.report.empty()) write_file(options.report, report_page(graph, options));
   if (!options.serialize.empty()) write_file(options.serialize, serialized(graph, options));
   if (!options.run) return kOk;

@@ -17,6 +17,7 @@ constexpr const char *kFooter = R"(Examples:
   fuse-opt gelu.fuse --emit=plan,kernel,ptx --target=a100 -o out/
   fuse-opt gelu.fuse --explain --target=a100,h100,h200 --dim B=512
   fuse-opt gelu.fuse --grad=x --emit=graph,plan
+  fuse-opt gelu.fuse --grad=x --explain --target=h200,b200 --dim B=4096
   fuse-opt gelu.fuse --report=gelu.html --dim B=512
   fuse-opt gelu.fuse --serialize=gelu.fusejit --target=h100,h200 --dim B=512
   fuse-opt gelu.fuse --run --verify --on=host --in x=x.npy --out y=y.npy
@@ -143,6 +144,13 @@ void add_stage_options(CLI::App &app, Options &o, Words &words) {
   add_list(app, "--grad", o.grad, "x,w", "differentiate by these inputs first");
   app.add_option("--grad-output", o.grad_output, "the output that --grad differentiates")
       ->type_name("NAME");
+  app.add_option("--part", o.part,
+                 "of --grad: forward or backward, with what is saved between them; else all")
+      ->type_name("NAME");
+  app.add_option("--budget", o.budget_bytes,
+                 "the most that is kept in memory from forward to backward")
+      ->type_name("BYTES")
+      ->check(CLI::NonNegativeNumber);
   add_list(app, "--pass", o.passes, "NAME", "graph passes to run first, in order");
   app.add_option("--print-after", o.print_after, "print the graph after this pass, or all")
       ->type_name("NAME");
@@ -230,6 +238,10 @@ void resolve(const Words &words, Options &o) {
   o.grad = inputs_of(o.grad);
   if (o.grad.empty() && !o.grad_output.empty())
     throw UsageError("--grad-output needs --grad, the inputs to differentiate by");
+  if (!o.part.empty()) choose("--part", o.part, Named<bool>{{"forward", true}, {"backward", true}});
+  if (o.grad.empty() && !o.part.empty()) throw UsageError("--part needs --grad");
+  if (o.budget_bytes && (o.grad.empty() || (o.part.empty() && o.explain == Explain::No)))
+    throw UsageError("--budget needs --grad and --explain or --part, which show what is saved");
   check_passes(o);
   resolve_run(words, o);
   if (!o.tunings.empty() && (o.run || o.emit.empty()))

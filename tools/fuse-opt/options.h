@@ -20,8 +20,10 @@ struct Options {
   std::string input = "-";   // a file; "-": stdin
   std::string output = "-";  // of --emit and --explain: a file, or a folder; "-": stdout
   std::vector<Stage> emit;
-  std::vector<std::string> grad;  // inputs that the graph is differentiated by
-  std::string grad_output;        // of several the one that is
+  std::vector<std::string> grad;             // inputs that the graph is differentiated by
+  std::string grad_output;                   // of several the one that is
+  std::string part;                          // of the graph with derivatives: forward, backward
+  std::optional<std::int64_t> budget_bytes;  // of what forward saves for backward
   std::vector<std::string> passes;
   std::string print_after;  // a pass, or "all"
   std::vector<std::string> targets;

@@ -26,8 +26,9 @@ void emit(const fuse::Graph &graph, const Options &options);
 void emit(const fuse::Program &program, const Options &options);
 void emit(const fuse::Kernel &kernel, const Options &options);
 
-/// --explain: what was decided for the sizes, without a device.
-std::string explain(const fuse::Graph &graph, const Options &options);
+/// --explain: what was decided for the sizes, without a device; of a graph with derivatives also
+/// how the given one, which has none, is divided into forward and backward.
+std::string explain(const fuse::Graph &given, const fuse::Graph &graph, const Options &options);
 
 /// --serialize: a file with code for all targets, and for the sizes of --dim if all are given.
 std::string serialized(const fuse::Graph &graph, const Options &options);

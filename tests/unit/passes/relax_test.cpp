@@ -41,6 +41,19 @@ TEST(Relax, SigmoidsWhoseErrorsShrinkAreTanhs) {
   EXPECT_EQ(relaxed(shifted, f32), "cast:bf16(add(fma(tanh(mul(x, 0.5)), 0.5, 0.5), 3))");
 }
 
+TEST(Relax, RoundedSigmoidsOfBoundedValuesAreTanhs) {
+  auto twice = [](auto &, Value x, Value) { return sigmoid(sigmoid(x)); };
+  EXPECT_EQ(relaxed(twice, bf16), "cast:bf16(fma(tanh(mul(cast:f32(sigmoid(x)), 0.5)), 0.5, 0.5))");
+  EXPECT_EQ(relaxed(twice, f16), "sigmoid(sigmoid(x))");
+}
+
+TEST(Relax, AFunctionOf16BitsIsTheRoundingOfThatInF32) {
+  auto both = [](auto &, Value x, Value) { return cast(exp(x), f32) - exp(cast(x, f32)); };
+  EXPECT_EQ(relaxed(both, bf16), "sub(cast:f32(cast:bf16(exp(cast:f32(x)))), exp(cast:f32(x)))");
+  auto others = [](auto &, Value x, Value y) { return cast(exp(x), f32) - exp(cast(y, f32)); };
+  EXPECT_EQ(relaxed(others, bf16), "sub(cast:f32(exp(x)), exp(cast:f32(y)))");
+}
+
 TEST(Relax, TailsOfASigmoidStay) {
   auto once = [](auto &, Value x, Value) { return cast(sigmoid(x), bf16); };
   EXPECT_EQ(relaxed(once, f32), "cast:bf16(sigmoid(x))");
