@@ -158,6 +158,17 @@ Problem pose(const GraphData &g, const Bindings &symbols, Entropy &entropy) {
   return p;
 }
 
+/// What is infinite does not change by differences, whatever its derivative: x - inf has 1.
+void ignore_infinite_outputs(const Graph &graph, const std::vector<Tensor> &inputs,
+                             const Bindings &symbols, Problem &p) {
+  std::vector<Expected> outputs = evaluate(graph.data(), inputs, symbols).outputs;
+  for (std::size_t i = 0; i < p.outputs.size(); ++i) {
+    Numbers y = numbers_of(outputs[p.output_at[i]]);
+    for (std::size_t k = 0; k < y.size(); ++k)
+      if (std::isinf(y[k])) p.cotangents[i][k] = 0;
+  }
+}
+
 /// The cotangents of the inputs times the directions.
 double gradient(const Graph &graph, const Problem &p, std::vector<Tensor> inputs,
                 const Bindings &symbols, double &scale) {
@@ -243,6 +254,7 @@ DerivativeReport judge_gradient(const Graph &graph, const std::vector<Tensor> &i
   DerivativeReport report;
   Problem p = pose(g, symbols, entropy);
   if (p.inputs.empty() || p.outputs.empty()) return report;
+  ignore_infinite_outputs(graph, inputs, symbols, p);
   Forward forward(g, inputs, symbols);
   for (std::size_t i = 0; i < p.inputs.size(); ++i)
     forward.set(g.inputs[p.input_at[i]], p.directions[i]);
