@@ -18,7 +18,7 @@ struct OnlineSum {
 };
 std::optional<OnlineSum> match_online_sum(const GraphData &graph, NodeId sum);
 
-/// Who reads the terms exp(u - max(u)) of a sum, and the sum, among `members`.
+/// Readers of a sum and of its terms exp(u - max(u)).
 ///
 /// Where only quotients of a term and the sum read terms (softmax), these may be made relative to
 /// any maximum and scaled once the sum is known; where all of u is -inf, 0 / 0 gives the NaN that
@@ -28,14 +28,16 @@ struct TermReaders {
   bool others = false;            // something else reads terms
   bool read_sum = false;          // something else reads the sum
 };
+
+/// Those among `members`.
+TermReaders readers_of_terms(const GraphData &graph, NodeId sum, const OnlineSum &online,
+                             const std::vector<NodeId> &members);
+
 /// How a kernel folds such a sum.
 struct OnlineFold {
   OnlineSum sum;
   bool terms = false;    // its readers want the terms, too
   bool read_sum = true;  // something else than quotients reads the sum
 };
-
-TermReaders readers_of_terms(const GraphData &graph, NodeId sum, const OnlineSum &online,
-                             const std::vector<NodeId> &members);
 
 }  // namespace fuse

@@ -20,8 +20,8 @@ constexpr GraphPass kPasses[] = {
 #include "passes/passes.def"
 };
 
-constexpr std::string_view kAlwaysRun =
-    "forget_gradients";  // plans have no place for what it drops
+// Plans have no place for what it drops.
+constexpr std::string_view kAlwaysRun = "forget_gradients";
 
 const GraphPass &find_pass(std::string_view name) {
   auto named = [&](const GraphPass &p) { return p.name == name; };

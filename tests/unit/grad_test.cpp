@@ -2,6 +2,7 @@
 // and poles, tests/property/gradients_test.cpp every operation.
 #include "passes/passes.h"
 #include "unit/derivative.h"
+#include "unit/message.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,15 +15,6 @@ using namespace fuse;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::MatchesRegex;
-
-std::string message_of(const std::function<void()> &call) {
-  try {
-    call();
-  } catch (const Error &e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 // --- Types ---------------------------------------------------------------------------------------
 

@@ -87,19 +87,6 @@ TEST(PartitionBlocks, ActivationsSaveNothing) {
   EXPECT_EQ(q.chosen.backward.passes, 3) << explain(q);
 }
 
-/// a @ b, whose derivatives are two more products.
-Value product(Value a, Value b, Graph &g) {
-  Shape shape = {a.shape()[0], b.shape()[1]};
-  Graph rule("mm_backward");
-  Value dy = rule.input("dy", bf16, shape), left = rule.input("a", bf16, a.shape());
-  Value right = rule.input("b", bf16, b.shape());
-  std::vector<Value> d =
-      rule.extern_op("mm_backward", {dy, left, right}, {{bf16, a.shape()}, {bf16, b.shape()}});
-  rule.output("da", d[0]);
-  rule.output("db", d[1]);
-  return custom_gradient(g.extern_op("mm", {a, b}, {{bf16, shape}})[0], {a, b}, rule);
-}
-
 TEST(PartitionBlocks, AnMlpSavesOperandsOfItsProductsAndStatistics) {
   Graph joint = joint_of(
       [](Graph &g) {

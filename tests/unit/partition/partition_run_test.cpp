@@ -170,18 +170,6 @@ void launch_on_host(const Graph &graph, bool strict, Floats &values) {
   exe.launch(nullptr, arguments.data(), arguments.size(), launching);
 }
 
-Value product(Value a, Value b, Graph &g) {
-  Shape shape = {a.shape()[0], b.shape()[1]};
-  Graph rule("mm_backward");
-  Value dy = rule.input("dy", f32, shape), left = rule.input("a", f32, a.shape());
-  Value right = rule.input("b", f32, b.shape());
-  std::vector<Value> d =
-      rule.extern_op("mm_backward", {dy, left, right}, {{f32, a.shape()}, {f32, b.shape()}});
-  rule.output("da", d[0]);
-  rule.output("db", d[1]);
-  return custom_gradient(g.extern_op("mm", {a, b}, {{f32, shape}})[0], {a, b}, rule);
-}
-
 TEST(PartitionRun, AnMlpWithItsProducts) {
   std::vector<std::string> inputs = {"x", "w", "w1", "w2"};
   Graph joint = joint_of(

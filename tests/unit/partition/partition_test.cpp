@@ -1,4 +1,5 @@
 // What is saved and what is computed again: the same graph on several machines, marks, and errors.
+#include "unit/message.h"
 #include "unit/partition/parts.h"
 
 #include <gmock/gmock.h>
@@ -10,15 +11,6 @@ using namespace fuse;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::string message_of(const std::function<void()> &call) {
-  try {
-    call();
-  } catch (const Error &e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 // --- Three sigmoids ------------------------------------------------------------------------------
 

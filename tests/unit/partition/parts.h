@@ -67,4 +67,18 @@ inline std::int64_t largest_saved(const Partition &p, const Bindings &sizes = {}
   return largest;
 }
 
+/// a @ b, whose derivatives are two more products.
+inline Value product(Value a, Value b, Graph &g) {
+  DType type = a.dtype();
+  Shape shape = {a.shape()[0], b.shape()[1]};
+  Graph rule("mm_backward");
+  Value dy = rule.input("dy", type, shape), left = rule.input("a", type, a.shape());
+  Value right = rule.input("b", type, b.shape());
+  std::vector<Value> d =
+      rule.extern_op("mm_backward", {dy, left, right}, {{type, a.shape()}, {type, b.shape()}});
+  rule.output("da", d[0]);
+  rule.output("db", d[1]);
+  return custom_gradient(g.extern_op("mm", {a, b}, {{type, shape}})[0], {a, b}, rule);
+}
+
 }  // namespace fuse

@@ -180,38 +180,26 @@ TEST(SimplifyGather, RepeatedOperandsAndPositionsOutside) {
   EXPECT_NE(simple.find("select"), std::string::npos) << simple << ": 0 outside, not 1";
 }
 
-/// The sum of a one-hot row times a number of the row, at every position and outside; the numbers
-/// are 0 and not, infinite ones in the test behind.
+/// The sum of a one-hot row times a number of the row, of as many positions of the dtype.
+std::string sum_of_one_hot(const std::string &dtype, const std::string &positions) {
+  const std::string row = "[40, " + positions + "]";
+  return same_values(
+      ("graph @hot(%t: " + dtype + "[40, 1], %w: f32[40, 1]) {" + "  %c = iota axis=1 : " + dtype +
+       row + "  %b = broadcast %t : " + dtype + row + "  %e = eq %c, %b  %z = const 0.0 : f32" +
+       row + "  %o = const -1.0 : f32" + row + "  %h = select %e, %o, %z  %v = broadcast %w : f32" +
+       row + "  %p = mul %h, %v  %y = sum %p axes=[1] keep  return %y as y }")
+          .c_str());
+}
+
+/// At every position and outside; the numbers are 0 and not, infinite ones in the test behind.
 TEST(SimplifyPick, OneHotRowsTimesANumber) {
-  std::string simple = same_values(R"(graph @hot(%t: i64[40, 1], %w: f32[40, 1]) {
-  %c = iota axis=1 : i64[40, 24]
-  %b = broadcast %t : i64[40, 24]
-  %e = eq %c, %b
-  %z = const 0.0 : f32[40, 24]
-  %o = const -1.0 : f32[40, 24]
-  %h = select %e, %o, %z
-  %v = broadcast %w : f32[40, 24]
-  %p = mul %h, %v
-  %y = sum %p axes=[1] keep
-  return %y as y
-  })");
+  std::string simple = sum_of_one_hot("i64", "24");
   EXPECT_EQ(simple.find("sum"), std::string::npos) << simple;
 }
 
 /// The extent is no number of the positions' dtype.
 TEST(SimplifyPick, OneHotRowsOfAllPositionsOfADType) {
-  std::string simple = same_values(R"(graph @hot(%t: i8[40, 1], %w: f32[40, 1]) {
-  %c = iota axis=1 : i8[40, 128]
-  %b = broadcast %t : i8[40, 128]
-  %e = eq %c, %b
-  %z = const 0.0 : f32[40, 128]
-  %o = const -1.0 : f32[40, 128]
-  %h = select %e, %o, %z
-  %v = broadcast %w : f32[40, 128]
-  %p = mul %h, %v
-  %y = sum %p axes=[1] keep
-  return %y as y
-  })");
+  std::string simple = sum_of_one_hot("i8", "128");
   EXPECT_EQ(simple.find("sum"), std::string::npos) << simple;
 }
 
