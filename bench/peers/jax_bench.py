@@ -114,7 +114,7 @@ def measure(row, clock, options):
     start = time.perf_counter()
     outputs = jax.block_until_ready(function(*given))
     numbers = {"first_s": time.perf_counter() - start}
-    numbers["us"] = clock.median_us(lambda: function(*given))
+    numbers["queued_us"] = clock.median_us(lambda: function(*given))
     numbers.update(errors_of(row, function, arrays(outputs)))
     return numbers
 
@@ -130,7 +130,7 @@ def main():
     clock = Clock(options.device, options.runs)
     found = results.Results(options.out / "jax.json", peer=f"jax {jax.__version__}",
                             device=jax.devices()[0].device_kind)
-    found.begin("jax", clock.copy_bandwidth() if options.device == "cuda" else 0)
+    found.begin("jax", None, clock.copy_bandwidth() if options.device == "cuda" else 0)
     results.run_rows(found, "jax", rows.read_rows(options.rows),
                      lambda row: measure(row, clock, options), options)
 

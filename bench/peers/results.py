@@ -57,8 +57,8 @@ def time_limit(seconds):
 
 
 class Results:
-    """{"modes": {mode: {"copy_bytes_per_second", "rows": {name: numbers}}}}; what a file holds already
-    stays, row by row."""
+    """{"modes": {mode: {"copy_bytes_per_second", "copy_queued_bytes_per_second", "rows": {name: numbers}}}};
+    what a file holds already stays, row by row."""
 
     def __init__(self, path, **machine):
         self.path = pathlib.Path(path)
@@ -66,8 +66,9 @@ class Results:
         self.document.update(machine, date=datetime.datetime.now(datetime.timezone.utc)
                              .isoformat(timespec="seconds"))
 
-    def begin(self, mode, copy):
-        self.document["modes"].setdefault(mode, {"rows": {}})["copy_bytes_per_second"] = copy
+    def begin(self, mode, copy, copy_queued):
+        self.document["modes"].setdefault(mode, {"rows": {}}).update(
+            copy_bytes_per_second=copy, copy_queued_bytes_per_second=copy_queued)
         self.write()
 
     def add(self, mode, name, numbers):
@@ -85,7 +86,7 @@ def describe(mode, name, numbers):
         return f"{mode:9} {name:36} FAILED: {numbers['error']}"
     first = f" first call {numbers['first_s']:7.2f} s" if "first_s" in numbers else ""
     error = f" {numbers['ulps']:9.2f} ulps" if "ulps" in numbers else ""
-    return f"{mode:9} {name:36} {numbers['us']:9.1f} us{error}{first}"
+    return f"{mode:9} {name:36} {numbers.get('us', numbers.get('queued_us', 0)):9.1f} us{error}{first}"
 
 
 def run_rows(results, mode, rows, measure, options):

@@ -25,37 +25,47 @@ def copy_of(document):
 
 
 def ours(documents):
-    """name -> row, with its fraction of copy."""
-    return {row["name"]: row for d in documents for row in d["rows"]}
+    """name -> row, with the copy bandwidths."""
+    return {row["name"]: {**row, "us copy": copy_of(d),
+                          "queued_us copy": d.get("copy_queued_bytes_per_second")}
+            for d in documents for row in d["rows"]}
 
 
 def theirs(documents):
-    """mode -> name -> numbers, with the copy bandwidth beside the time."""
+    """mode -> name -> numbers, with the copy bandwidths beside the times."""
     modes = {}
     for document in documents:
         for mode, measured in document["modes"].items():
+            copies = {"us copy": measured["copy_bytes_per_second"],
+                      "queued_us copy": measured.get("copy_queued_bytes_per_second")}
             for name, numbers in measured["rows"].items():
-                modes.setdefault(mode, {})[name] = {**numbers, "copy": measured["copy_bytes_per_second"]}
+                modes.setdefault(mode, {})[name] = {**numbers, **copies}
     return modes
 
 
-def fraction(bytes_, numbers):
-    """Of the copy; None without a time."""
-    if not numbers.get("us") or not numbers.get("copy"):
+def fraction(bytes_, numbers, clock):
+    """Of the copy by the same clock; None without a time."""
+    if not numbers.get(clock) or not numbers.get(f"{clock} copy"):
         return None
-    return bytes_ / numbers["copy"] * 1e6 / numbers["us"]
+    return bytes_ / numbers[f"{clock} copy"] * 1e6 / numbers[clock]
+
+
+def bandwidths(measured):
+    """"4.27 4.31": of the copy, by both clocks."""
+    values = (copy_of(measured), measured.get("copy_queued_bytes_per_second"))
+    return " ".join(f"{v / 1e12:.2f}" if v else "-" for v in values)
 
 
 def percent(value):
     return "-" if value is None else f"{100 * value:.1f} %"
 
 
-def cell(bytes_, numbers):
-    if not numbers:
-        return "-"
-    if "error" in numbers:
+def cell(bytes_, numbers, clock):
+    if numbers and "error" in numbers:
         return "failed"
-    return f"{numbers['us']:.1f} ({percent(fraction(bytes_, numbers))})"
+    if not numbers or not numbers.get(clock):
+        return "-"
+    return f"{numbers[clock]:.1f} ({percent(fraction(bytes_, numbers, clock))})"
 
 
 def lines_of(head, body):
@@ -63,22 +73,28 @@ def lines_of(head, body):
             *("| " + " | ".join(row) + " |" for row in body)]
 
 
-def best_peer(name, bytes_, modes):
-    """(time over copy time, mode) of the fastest."""
-    known = [(fraction(bytes_, m[name]), mode) for mode, m in modes.items()
-             if fraction(bytes_, m.get(name, {}))]
+def best_peer(name, bytes_, modes, clock):
+    """(fraction of copy, mode) of the fastest."""
+    known = [(fraction(bytes_, m[name], clock), mode) for mode, m in modes.items()
+             if name in m and fraction(bytes_, m[name], clock)]
     return max(known, default=None)
 
 
-def time_rows(rows, modes, shown):
+def time_rows(rows, modes, shown, clock):
     for name, row in rows.items():
         if "error" in row:
             yield [name, "failed", "", "", *[""] * len(shown)]
             continue
-        own, best = row.get("fraction_of_copy"), best_peer(name, row["bytes"], modes)
+        own = fraction(row["bytes"], row, clock)
+        best = best_peer(name, row["bytes"], modes, clock)
         lead = f"{own / best[0]:.2f}x {HEADS[best[1]]}" if own and best else "-"
-        yield [name, f"{row['us']:.1f}" if row.get("us") else "-", percent(own), lead,
-               *(cell(row["bytes"], modes[m].get(name)) for m in shown)]
+        yield [name, f"{row[clock]:.1f}" if row.get(clock) else "-", percent(own), lead,
+               *(cell(row["bytes"], modes[m].get(name), clock) for m in shown)]
+
+
+def time_lines(rows, modes, shown, clock):
+    heads = [HEADS[m] for m in shown]
+    return lines_of(["row", "fuse us", "of copy", "lead", *heads], time_rows(rows, modes, shown, clock))
 
 
 def cold_ms(row):
@@ -123,15 +139,19 @@ def suite_lines(folders):
         return ["There is no fuse.json: the table needs the bytes that it tells."]
     machine = "; ".join(sorted({f"{d.get('peer', 'fuse ' + d.get('fuse', ''))} on {d['device']}"
                                 for d in fuse + peers}))
-    copies = [f"fuse {copy_of(d) / 1e12:.2f}" for d in fuse]
-    copies += [f"{m} {v['copy_bytes_per_second'] / 1e12:.2f}" for d in peers
-               for m, v in d["modes"].items()]
+    copies = [f"fuse {bandwidths(d)}" for d in fuse]
+    copies += [f"{m} {bandwidths(v)}" for d in peers for m, v in d["modes"].items()]
     heads = [HEADS[m] for m in shown]
-    lines = [f"{machine}. Copy in the same process, TB/s: {', '.join(copies)}.", "",
-             "GPU time in microseconds, L2 flushed before each run, median, and the fraction of a copy. "
-             "Lead: over the fastest peer.", "",
-             *lines_of(["row", "fuse us", "of copy", "lead", *heads], time_rows(rows, modes, shown)),
-             "", "## Until the first result", "",
+    lines = [f"{machine}. Copy in the same process, TB/s between events and queued: {', '.join(copies)}.", "",
+             "GPU time in microseconds behind a write to more than the L2 cache, median, and the fraction of "
+             "a copy by the same clock. Lead: over the fastest peer.", "",
+             "## In a queue", "",
+             "What a run adds to a queue of such writes and runs: without the launch, and with the "
+             "write-back of the lines that the run leaves.", "",
+             *time_lines(rows, modes, shown, "queued_us"), "",
+             "## Between two events", "",
+             "With the launch, and with the write-back of what the write before it left.", "",
+             *time_lines(rows, modes, [m for m in shown if m != "jax"], "us"), "", "## Until the first result", "",
              "fuse: from the graph to machine code, cold; peers: the first call. Milliseconds.", "",
              *lines_of(["row", "fuse", "torch.compile", "max-autotune", "jax"],
                        first_call_rows(rows, modes)),

@@ -6,7 +6,7 @@
     bench/peers/torch_bench.py eager builtin --device cpu --small     without a GPU: no times to quote
 
 GPU time as fuse-bench takes it: events around a run behind a write to more than the L2 cache, the
-median. Errors are against the same operations in f64, on the numbers that fuse-bench draws.
+median; and "queued", what a run adds to a queue of such writes and runs. Errors are against the same operations in f64, on the numbers that fuse-bench draws.
 """
 import math
 import os
@@ -30,7 +30,7 @@ DTYPES = {"bool": torch.bool, "i8": torch.int8, "i32": torch.int32, "i64": torch
           "f64": torch.float64}
 MODES = {"eager": None, "builtin": None, "compile": {},
          "autotune": {"mode": "max-autotune-no-cudagraphs"}}
-FLUSH_BYTES, COPY_BYTES, WARM_UPS = 1 << 30, 2 << 30, 3
+FLUSH_BYTES, COPY_BYTES, WARM_UPS, QUEUED, QUEUES = 1 << 30, 2 << 30, 3, 10, 3
 
 
 class Clock:
@@ -44,14 +44,27 @@ class Clock:
         if self.on_gpu:
             torch.cuda.synchronize()
 
-    def once_on_gpu(self, work):
+    def between_events(self, work):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        self.flushed.zero_()
         start.record()
         work()
         end.record()
         end.synchronize()
         return 1e3 * start.elapsed_time(end)
+
+    def once_on_gpu(self, work):
+        self.flushed.zero_()
+        return self.between_events(work)
+
+    def queue_us(self, work):
+        def run():
+            for _ in range(QUEUED):
+                self.flushed.zero_()
+                work()
+        return self.between_events(run) / QUEUED
+
+    def queued_us(self, work):
+        return statistics.median(self.queue_us(work) - self.queue_us(lambda: None) for _ in range(QUEUES))
 
     def first_seconds(self, work):
         start = time.perf_counter()
@@ -67,12 +80,13 @@ class Clock:
             work()
         return statistics.median(self.once(work) for _ in range(self.runs))
 
-    def copy_bandwidth(self):
+    def copy_bandwidths(self):
+        """Timed and queued."""
         if not self.on_gpu:
-            return 0
+            return 0, 0
         source = torch.full([COPY_BYTES], 0x5A, dtype=torch.uint8, device=self.device)
         target = torch.empty_like(source)
-        return 2e6 * COPY_BYTES / self.median_us(lambda: target.copy_(source))
+        return [2e6 * COPY_BYTES / us(lambda: target.copy_(source)) for us in (self.median_us, self.queued_us)]
 
 
 def filled(given, values, device):
@@ -134,6 +148,8 @@ def measure(row, mode, clock, options):
     first, outputs = clock.first_seconds(lambda: function(*given))
     numbers = {"first_s": first} if mode in ("compile", "autotune") else {}
     numbers["us"] = clock.median_us(lambda: function(*given))
+    if clock.on_gpu:
+        numbers["queued_us"] = clock.queued_us(lambda: function(*given))
     numbers.update(errors_of(row, function, tensors(outputs), options.device))
     return numbers
 
@@ -141,7 +157,7 @@ def measure(row, mode, clock, options):
 def run_mode(mode, chosen, clock, options, found):
     if mode in ("compile", "autotune"):  # what the first compilation of a process starts is not a row's
         torch.compile(lambda x: x + 1, **MODES[mode])(torch.ones(8, device=options.device))
-    found.begin(mode, clock.copy_bandwidth())
+    found.begin(mode, *clock.copy_bandwidths())
 
     def measured(row):
         try:

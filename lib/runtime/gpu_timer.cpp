@@ -100,13 +100,31 @@ double GpuTimer::median_us(const std::function<void()> &work) const {
   return median(times);
 }
 
-double GpuTimer::copy_bandwidth() const {
+double GpuTimer::queued_us(const std::function<void()> &work) const {
+  constexpr int kQueued = 10, kQueues = 3;
+  auto queue = [&](const std::function<void()> &each) {
+    return 1e6 * seconds_on(nullptr, [&] {
+             for (int i = 0; i < kQueued; ++i) {
+               flush();
+               each();
+             }
+           });
+  };
+  for (int i = 0; i < kWarmUps; ++i) work();
+  std::vector<double> times;
+  for (int i = 0; i < kQueues; ++i) times.push_back((queue(work) - queue([] {})) / kQueued);
+  return median(times);
+}
+
+GpuTimer::Bandwidth GpuTimer::copy_bandwidth() const {
   DeviceBuffer from = DeviceBuffer::device(kCopyBytes), to = DeviceBuffer::device(kCopyBytes);
   // Not zeros: the memory's power draw, and with it the clock, can depend on the data.
   FUSE_CUDA(cuMemsetD8Async, address(from), 0x5A, kCopyBytes, nullptr);
-  double us = median_us(
-      [&] { FUSE_CUDA(cuMemcpyDtoDAsync, address(to), address(from), kCopyBytes, nullptr); });
-  return 2e6 * static_cast<double>(kCopyBytes) / us;
+  auto copy = [&] {
+    FUSE_CUDA(cuMemcpyDtoDAsync, address(to), address(from), kCopyBytes, nullptr);
+  };
+  constexpr double kMoved = 2e6 * static_cast<double>(kCopyBytes);
+  return {kMoved / median_us(copy), kMoved / queued_us(copy)};
 }
 
 double median(std::vector<double> values) {

@@ -26,6 +26,12 @@ class GpuTimer {
   /// cache is overwritten.
   double median_us(const std::function<void()> &work) const;
 
+  /// Microseconds that a run of the work adds to a queue of runs, each behind a write to more than
+  /// the L2 cache: the time of the queue less that of its writes alone. Launch latency stays out of
+  /// it. A run pays for the lines that it leaves to be written back; median_us() charges it for
+  /// those of the write before it instead, which weighs where a run only reads.
+  double queued_us(const std::function<void()> &work) const;
+
   /// Overwrites the L2 cache.
   void flush() const;
 
@@ -35,8 +41,12 @@ class GpuTimer {
 
   int runs() const { return runs_; }
 
-  /// Bytes read and written per second by a device-to-device copy of 2 GiB.
-  double copy_bandwidth() const;
+  /// Bytes read and written per second by a device-to-device copy of 2 GiB, by median_us() and by
+  /// queued_us().
+  struct Bandwidth {
+    double timed = 0, queued = 0;
+  };
+  Bandwidth copy_bandwidth() const;
 
  private:
   double time_us(const std::function<void()> &work, int flushes) const;

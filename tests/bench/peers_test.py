@@ -215,7 +215,7 @@ class Parts(unittest.TestCase):
             return {"us": 2.0}
         with tempfile.TemporaryDirectory() as folder:
             found = results.Results(f"{folder}/torch.json", peer="p", device="d")
-            found.begin("eager", 4e12)
+            found.begin("eager", 4e12, 4e12)
             results.run_rows(found, "eager", chosen, measure, options)
             kept = json.loads(pathlib.Path(folder, "torch.json").read_text())["modes"]["eager"]["rows"]
         self.assertEqual(kept["gelu 16384x11008"], {"error": "RuntimeError: no kernel image"})
@@ -224,12 +224,15 @@ class Parts(unittest.TestCase):
 
 
 class Table(unittest.TestCase):
-    FUSE = {"device": "D", "fuse": "1", "copy_bytes_per_second": [4e12, 4e12], "rows": [
-        {"name": "a", "bytes": 4e8, "us": 100.0, "fraction_of_copy": 1.0, "ulps": 0.5,
+    FUSE = {"device": "D", "fuse": "1", "copy_bytes_per_second": [4e12, 4e12],
+            "copy_queued_bytes_per_second": 4e12, "rows": [
+        {"name": "a", "bytes": 4e8, "us": 100.0, "queued_us": 80.0, "ulps": 0.5,
          "relative_error": 0.001, "compile_cold": {"lower_ms": 1, "emit_ms": 2, "assemble_ms": 3}},
         {"name": "b", "error": "no such file"}]}
     TORCH = {"peer": "torch 2", "device": "D", "modes": {
         "eager": {"copy_bytes_per_second": 4e12, "rows": {"a": {"us": 400.0}}},
+        "jax": {"copy_bytes_per_second": None, "copy_queued_bytes_per_second": 4e12,
+                "rows": {"a": {"queued_us": 160.0}}},
         "compile": {"copy_bytes_per_second": 4e12, "rows": {
             "a": {"us": 125.0, "first_s": 1.5, "ulps": 1.5, "relative_error": 0.002}}}}}
     MODELS = {"copy_bytes_per_second": 4e12, "rows": [
@@ -249,8 +252,9 @@ class Table(unittest.TestCase):
     def test_rows_side_by_side(self):
         text = self.text(fuse=self.FUSE, torch=self.TORCH)
         self.assertIn("| a | 100.0 | 100.0 % | 1.25x torch.compile | 400.0 (25.0 %) | 125.0 (80.0 %) |", text)
+        self.assertIn("| a | 80.0 | 125.0 % | 2.00x jax | - | - | 160.0 (62.5 %) |", text)
         self.assertIn("| a | 6 | 1,500 | - | - |", text)
-        self.assertIn("| a | 0.5 (0.001) | - | 1.5 (0.002) |", text)
+        self.assertIn("| a | 0.5 (0.001) | - | 1.5 (0.002) | - |", text)
         self.assertIn("- fuse, b: no such file", text)
 
     def test_programs_of_a_model_are_summed(self):
@@ -262,8 +266,9 @@ class Table(unittest.TestCase):
 
     def test_best_peer(self):
         modes = table.theirs([self.TORCH])
-        self.assertEqual(table.best_peer("a", 4e8, modes), (0.8, "compile"))
-        self.assertIsNone(table.best_peer("c", 4e8, modes))
+        self.assertEqual(table.best_peer("a", 4e8, modes, "us"), (0.8, "compile"))
+        self.assertEqual(table.best_peer("a", 4e8, modes, "queued_us"), (0.625, "jax"))
+        self.assertIsNone(table.best_peer("c", 4e8, modes, "us"))
 
 
 def main():

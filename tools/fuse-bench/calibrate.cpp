@@ -93,7 +93,7 @@ int count_usable_sms(int cluster, const Target &target) {
     run_on_worker([&] { ptx = emit_ptx({&kernel}, target); });
     FunctionSettings settings{name, kernel.threads, cluster, target.shared_per_sm / 2 + 1024};
     Context context = context_of(nullptr, 0);
-    CUfunction function = load_functions(context, assemble(ptx), {settings})[0];
+    CUfunction function = load_function(context, assemble(ptx), settings);
     return cluster * max_active_clusters(function, settings);
   }
   return 0;
@@ -103,6 +103,7 @@ void write_figures(const std::string &path, const std::vector<Figure> &figures) 
   Machine machine = describe_machine(0);
   nlohmann::json document = document_of(machine);
   document.erase("copy_bytes_per_second");
+  document.erase("copy_queued_bytes_per_second");
   document["figures"] = nlohmann::json::array();
   for (const Figure &f : figures)
     document["figures"].push_back({{"name", f.name},
@@ -122,7 +123,7 @@ Calibration calibrate(const Target &target, const Options &options) {
   std::vector<Probe> probes = all_probes(target);
   Progress progress(probes.size() + 3);
   progress.next("copy by the driver");
-  calibration.driver_copy = timer.copy_bandwidth();
+  calibration.driver_copy = timer.copy_bandwidth().timed;
   for (const Probe &probe : probes) {
     progress.next(probe.name);
     calibration.samples.push_back(sample_of(probe, timer, clock));

@@ -120,6 +120,7 @@ void measure_on_gpu(const Row &row, const GpuTimer &timer, const Options &option
   run_with_stand_ins(instance);
   if (row.check) check_large(row, instance, inputs, result.verdict);
   result.us = timer.median_us([&] { instance.run(); });
+  result.queued_us = timer.queued_us([&] { instance.run(); });
   if (options.kernels) add_kernel_times(instance, timer, result);
   if (options.tune) measure_tuned(row, source, timer, inputs, result);
 }

@@ -37,6 +37,7 @@ struct Result {
 
   // On a GPU.
   double us = 0;
+  double queued_us = 0;               // what a run adds to a queue
   std::int64_t memory = 0;            // of arguments and workspace
   int registers = 0, spills = 0;      // the most, and the sum
   double occupancy = 0;               // of the kernel that is predicted to take longest

@@ -108,6 +108,7 @@ json json_of(const Result &r, double copy) {
   if (!r.externs.empty()) object["externs"] = r.externs;
   if (r.us > 0)
     object.update({{"us", r.us},
+                   {"queued_us", r.queued_us},
                    {"memory_bytes", r.memory},
                    {"fraction_of_copy", fraction_of_copy(r, copy)},
                    {"registers", r.registers},
@@ -226,7 +227,7 @@ std::string table_foot(const Machine &machine, const std::vector<Result> &result
   if (machine.copy() > 0)
     append(text, ", driver {}, CUDA {}.{}, target {}: copy {:.3f} TB/s before, {:.3f} after",
            machine.driver, machine.cuda / 1000, machine.cuda % 1000 / 10, machine.target,
-           machine.copy_before * 1e-12, machine.copy_after * 1e-12);
+           machine.copy_before.timed * 1e-12, machine.copy_after.timed * 1e-12);
   append(text, "\n{} rows, {} failed, {} wrong\n", results.size(), failed, wrong);
   if (std::vector<double> errors = prediction_errors(results); !errors.empty())
     append(text, "predictions are off by {:.0f} % (median), {:.0f} % (worst)\n",
@@ -242,7 +243,8 @@ json document_of(const Machine &machine) {
           {"driver", machine.driver},
           {"cuda", machine.cuda},
           {"target", machine.target},
-          {"copy_bytes_per_second", {machine.copy_before, machine.copy_after}}};
+          {"copy_bytes_per_second", {machine.copy_before.timed, machine.copy_after.timed}},
+          {"copy_queued_bytes_per_second", machine.copy_queued()}};
 }
 
 void write_document(const std::string &path, const json &document) {

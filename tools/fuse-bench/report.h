@@ -3,6 +3,8 @@
 
 #include "measure.h"
 
+#include "runtime/gpu_timer.h"
+
 #include <string>
 #include <vector>
 
@@ -11,12 +13,13 @@ namespace fuse::bench {
 /// The machine and its copy bandwidth, read before and after the rows.
 struct Machine {
   std::string device = "host";
-  std::string driver;                      // its version, where the system tells
-  int cuda = 0;                            // version of CUDA that the driver takes
-  std::string target;                      // figures that predictions used
-  double copy_before = 0, copy_after = 0;  // bytes per second
+  std::string driver;  // its version, where the system tells
+  int cuda = 0;        // version of CUDA that the driver takes
+  std::string target;  // figures that predictions used
+  GpuTimer::Bandwidth copy_before, copy_after;
 
-  double copy() const { return (copy_before + copy_after) / 2; }
+  double copy() const { return (copy_before.timed + copy_after.timed) / 2; }
+  double copy_queued() const { return (copy_before.queued + copy_after.queued) / 2; }
 };
 
 /// Ideal bytes over time, as a fraction of the copy bandwidth; 0 without a time.
