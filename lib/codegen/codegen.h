@@ -22,6 +22,10 @@ std::string ptx_from_llvm(std::string_view ir, const Target &target);
 /// Whether anything in this process has used LLVM so far.
 bool has_used_llvm();
 
+/// Whether kernels begin with a wait for the grids before them in their stream, so that they may be
+/// launched while those still run (programmatic dependent launch).
+inline bool awaits_grids(const Target &target) { return target.sm >= 90; }
+
 /// Version of LLVM, part of cache keys: "22.1.8".
 std::string llvm_version();
 

@@ -1,6 +1,7 @@
 // The frame of a kernel: parameters, machine registers, the walk over the body, loops and scopes.
 //
 // Before: the kernel verifies. After: the function is complete and passes LLVM's verifier.
+#include "codegen/codegen.h"
 #include "codegen/emit.h"
 #include "codegen/emitter.h"
 #include "codegen/hooks.h"
@@ -30,6 +31,7 @@ llvm::Function *Emitter::run() {
   declare();
   entry_ = llvm::BasicBlock::Create(module_.getContext(), "entry", function_);
   b_.SetInsertPoint(entry_);
+  if (awaits_grids(target_)) b_.CreateCall(hook_function(module_, Hook::grid_wait), {});
   emit_machine_registers();
   scopes_.emplace_back();
   if (kernel_.instances > 0) emit_instance();

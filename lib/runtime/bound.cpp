@@ -1,6 +1,7 @@
 // Binding of sizes, and the launch path.
 #include "runtime/bound.h"
 
+#include "codegen/codegen.h"
 #include "ir/bulk.h"
 #include "ir/format.h"
 #include "ir/instances.h"
@@ -20,11 +21,26 @@ std::int64_t round_up(std::int64_t bytes) {
   return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
 }
 
+bool is_captured(CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  unsigned long long id = 0;
+  FUSE_CUDA(cuStreamGetCaptureInfo, stream, &status, &id, nullptr, nullptr, nullptr);
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/// An early kernel is set up while those before it in the stream still run.
 void launch_on_gpu(CUfunction function, const Kernel &kernel, std::uint64_t grid,
-                   unsigned shared_bytes, CUstream stream, void **parameters) {
-  CUlaunchAttribute cluster{};
-  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.cluster = {static_cast<unsigned>(kernel.cluster), 1, 1};
+                   unsigned shared_bytes, CUstream stream, bool is_early, void **parameters) {
+  CUlaunchAttribute attributes[2] = {};
+  unsigned count = 0;
+  if (kernel.cluster > 1) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attributes[count++].value.cluster = {static_cast<unsigned>(kernel.cluster), 1, 1};
+  }
+  if (is_early) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attributes[count++].value.programmatic_stream_serialization_allowed = 1;
+  }
   CUlaunchConfig config{};
   config.grid_x = static_cast<unsigned>(grid);
   config.grid_y = config.grid_z = 1;
@@ -32,8 +48,8 @@ void launch_on_gpu(CUfunction function, const Kernel &kernel, std::uint64_t grid
   config.block_y = config.block_z = 1;
   config.shared_bytes = shared_bytes;
   config.stream = stream;
-  config.attributes = kernel.cluster > 1 ? &cluster : nullptr;
-  config.num_attributes = kernel.cluster > 1 ? 1 : 0;
+  config.attributes = attributes;
+  config.num_attributes = count;
   FUSE_CUDA(cuLaunchKernelEx, &config, function, parameters, nullptr);
 }
 
@@ -199,13 +215,14 @@ void BoundLaunch::run(CUstream_st *stream, const void *const *arguments,
   Scratch<void *, 256> workspace(program.workspace.size());
   for (std::size_t i = 0; i < workspace.size(); ++i)
     workspace[i] = (program.workspace[i].counter ? memory.counters : memory.data) + offsets_[i];
+  const bool is_early = may_launch_early(stream);
   std::size_t next_kernel = 0, next_extern = 0;
   for (const Step &step : program.steps) {
     if (observer.before) observer.before(step);
     if (step.is_extern)
       call_extern(step, externs_[next_extern++], stream, arguments, workspace.data(), run_extern);
     else
-      run_kernel(kernels_[next_kernel++], stream, arguments, workspace.data());
+      run_kernel(kernels_[next_kernel++], stream, is_early, arguments, workspace.data());
     if (observer.after) observer.after(step);
   }
 }
@@ -223,7 +240,14 @@ const void *BoundLaunch::value_of(const Parameter &parameter, const void *const 
   return nullptr;
 }
 
-void BoundLaunch::run_kernel(const BoundKernel &bound, CUstream_st *stream,
+/// One kernel has little to gain. Graphs gain nothing, and edges that let a kernel begin early are
+/// more than some users of theirs can read.
+bool BoundLaunch::may_launch_early(CUstream_st *stream) const {
+  return kernels_.size() > 1 && context_.handle && awaits_grids(variant_->target()) &&
+         !is_captured(stream);
+}
+
+void BoundLaunch::run_kernel(const BoundKernel &bound, CUstream_st *stream, bool is_early,
                              const void *const *arguments, void *const *workspace) const {
   if (bound.grid == 0) return;
   std::size_t count = bound.parameters.size();
@@ -238,7 +262,7 @@ void BoundLaunch::run_kernel(const BoundKernel &bound, CUstream_st *stream,
   pointers[count] = table.data();
   if (bound.function)
     return launch_on_gpu(bound.function, variant_->program().kernels[bound.index], bound.grid,
-                         bound.shared_bytes, stream, pointers.data());
+                         bound.shared_bytes, stream, is_early, pointers.data());
   HostLaunch launch;
   launch.grid = bound.grid;
   launch.arguments = pointers.data();

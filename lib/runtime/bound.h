@@ -82,8 +82,9 @@ class BoundLaunch {
   std::int64_t evaluate(const Index &index) const;
   const void *value_of(const Parameter &parameter, const void *const *arguments,
                        void *const *workspace) const;
-  void run_kernel(const BoundKernel &bound, CUstream_st *stream, const void *const *arguments,
-                  void *const *workspace) const;
+  bool may_launch_early(CUstream_st *stream) const;
+  void run_kernel(const BoundKernel &bound, CUstream_st *stream, bool is_early,
+                  const void *const *arguments, void *const *workspace) const;
   void call_extern(const Step &step, const BoundExtern &bound, CUstream_st *stream,
                    const void *const *arguments, void *const *workspace,
                    const ExternHandler &run_extern) const;

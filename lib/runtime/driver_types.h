@@ -85,7 +85,10 @@ enum CUstreamCaptureStatus : int {
 
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 
-enum CUlaunchAttributeID : int { CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4 };
+enum CUlaunchAttributeID : int {
+  CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
+  CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6,
+};
 
 struct CUlaunchAttribute {
   CUlaunchAttributeID id;
@@ -95,6 +98,7 @@ struct CUlaunchAttribute {
     struct {
       unsigned x, y, z;
     } cluster;
+    int programmatic_stream_serialization_allowed;
   } value;
 };
 

@@ -4,6 +4,7 @@
 #include "codegen/host.h"
 #include "ir/program.h"
 #include "passes/passes.h"
+#include "runtime/kernel_code.h"
 #include "runtime/module.h"
 #include "runtime/plan_cache.h"
 
@@ -31,21 +32,14 @@ struct Machine {
   Target target;
   Executor executor = Executor::None;
   CodeKind code = CodeKind::Gpu;  // without an executor, what a file holds
+  unsigned threads = 0;           // that make code at once; 0: as many as the machine runs
 };
 Machine machine_of(const Target &target, Executor executor);
 
-/// PTX that a driver has assembled.
-struct Cubin {
-  int sm = 0;
-  int driver = 0;  // version; later drivers load it too
-  std::string image;
-};
-
-/// Code of all kernels of a program.
+/// Code of the kernels of a program, in their order.
 struct VariantCode {
-  std::string ptx;                // CodeKind::Gpu; empty where there is no kernel
-  std::vector<Cubin> cubins;      // likewise
-  std::vector<std::string> host;  // CodeKind::Host: what compile_host_kernel() gives, by kernel
+  std::vector<GpuCode> gpu;       // CodeKind::Gpu
+  std::vector<std::string> host;  // CodeKind::Host: what compile_host_kernel() gives
 };
 
 /// Immutable, but for code, which is made when it is first asked for. Thread-safe.
@@ -55,11 +49,12 @@ class Variant {
   /// With code that was made before.
   Variant(Program program, VariantClass arguments, const Machine &machine, VariantCode code);
 
-  /// Generates what the executor runs, if it is not there. Call it on a worker thread.
-  void prepare() const;
+  /// Generates what the executor runs, if it is not there, on so many threads; 0: on those of the
+  /// Machine. Call it on a worker thread.
+  void prepare(unsigned threads = 0) const;
 
   /// The code, generated where it is not there; without an executor too. On a worker thread.
-  VariantCode code() const;
+  VariantCode code(unsigned threads = 0) const;
 
   const Program &program() const { return program_; }
   /// Which parts of it were on disk; empty if none.
@@ -75,10 +70,13 @@ class Variant {
   /// Why the sizes want another variant, in words; empty where this one is theirs.
   std::string objection(const Bindings &sizes) const;
 
-  /// Functions of the kernels in the context, which must be current. Executor::Gpu.
-  const std::vector<cuda::CUfunction> &functions(const Context &context) const;
+  /// Functions of the kernels in the context, which must be current; assembled on so many threads
+  /// where that was not done. Executor::Gpu.
+  const std::vector<cuda::CUfunction> &functions(const Context &context,
+                                                 unsigned threads = 0) const;
 
   Executor executor() const { return machine_.executor; }
+  const Target &target() const { return machine_.target; }
 
   /// Kernels linked into the process; they stay where they are. Executor::Host.
   const std::vector<HostKernel> &host_kernels() const;
@@ -86,9 +84,8 @@ class Variant {
   FunctionSettings settings(std::size_t kernel) const;
 
  private:
-  void generate() const;
+  void generate(unsigned threads) const;
   void link_for_host() const;
-  const std::string &cubin_for(int sm) const;
 
   Program program_;
   VariantClass arguments_;
@@ -101,9 +98,5 @@ class Variant {
   mutable std::vector<HostKernel> host_kernels_;
   mutable std::map<std::uint64_t, std::vector<cuda::CUfunction>> functions_;  // by context id
 };
-
-/// PTX of the kernels, from the disk cache where it has it, which `from_disk` then tells.
-std::string ptx_of(const std::vector<Kernel> &kernels, const Target &target,
-                   bool *from_disk = nullptr);
 
 }  // namespace fuse

@@ -324,12 +324,19 @@ EXPORT CUresult cuGraphDestroy(CUgraph graph) {
 #ifndef FAKE_CUDA_OLD
 EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                                  void **arguments, void **) {
-  unsigned cluster = config->num_attributes ? config->attributes[0].value.cluster.x : 1;
+  unsigned cluster = 1;
+  bool is_early = false;
+  for (unsigned i = 0; i < config->num_attributes; ++i) {
+    const CUlaunchAttribute &attribute = config->attributes[i];
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) cluster = attribute.value.cluster.x;
+    is_early |= attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                attribute.value.programmatic_stream_serialization_allowed;
+  }
   CUresult result = record("cuLaunchKernelEx", function->name);
   if (capture) capture->nodes.push_back({function, config->grid_x, config->block_x});
   if (result == CUDA_SUCCESS && fake.on_launch)
     fake.on_launch({function->name.c_str(), config->grid_x, config->block_x, cluster,
-                    config->stream, arguments});
+                    config->stream, arguments, is_early});
   return result;
 }
 #endif

@@ -14,6 +14,7 @@ struct FakeLaunch {
   unsigned grid, threads, cluster;
   void *stream;
   void **arguments;
+  bool is_early;  // may begin while kernels before it run
 };
 
 /// One table, which the exported pointer `fake_cuda_controls` leads to.
