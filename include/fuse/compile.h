@@ -47,6 +47,8 @@ struct CompileOptions {
   /// serves all sizes, strides and alignments, and another those of the class of expected_sizes, if
   /// these are given. For services that must not wait.
   bool no_recompile = false;
+  /// Threads that make code at once, a kernel each; 0: as many as the machine runs.
+  unsigned threads = 0;
   /// Expected values of symbols, for the cost model; others remain legal. compile() throws
   /// InvalidArgument for a name that is no symbol's and a value that the symbol does not take.
   Bindings expected_sizes;

@@ -108,6 +108,7 @@ std::shared_ptr<ExecutableImpl> make_impl(Interface interface, Source source,
   check_expected_sizes(interface, options.expected_sizes);
   Executor executor = resolve(options.executor);
   Machine machine = machine_of(resolve(options, executor), executor);
+  machine.threads = options.threads;
   std::string name = interface.name;
   try {
     return std::make_shared<ExecutableImpl>(std::move(interface), std::move(source), options,

@@ -167,11 +167,11 @@ std::vector<Compilation> ExecutableImpl::prepare(const std::vector<Dims> &sizes,
   Context context;
   if (machine_.executor == Executor::Gpu)
     context = context_of(options.arguments.stream, options.arguments.device);
-  auto use = [&](const Variant &variant) {
-    if (machine_.executor == Executor::None) variant.code();
+  auto use = [&](const Variant &variant, unsigned threads) {
+    if (machine_.executor == Executor::None) variant.code(threads);
     if (machine_.executor != Executor::Gpu) return;
     ContextScope scope(context.handle);
-    variant.functions(context);
+    variant.functions(context, threads);
   };
   std::vector<Compilation> done = variants_.prepare(requests, options.threads, use);
   for (const auto &other : others_)

@@ -3,7 +3,6 @@
 #include "runtime/module.h"
 
 #include "ir/format.h"
-#include "runtime/disk_cache.h"
 #include "runtime/hash.h"
 
 #include <memory>
@@ -118,26 +117,13 @@ std::string assemble(const std::string &ptx) {
   return link.complete();
 }
 
-std::string assemble_cached(const std::string &ptx, int sm) {
-  std::string key = fmt::format("cubin sm_{} driver {}\n", sm, driver().version) + ptx;
-  if (std::optional<std::string> cubin = DiskCache::process().load(key)) return *cubin;
-  std::string cubin = assemble(ptx);
-  DiskCache::process().store(key, cubin);
-  return cubin;
-}
-
-std::vector<CUfunction> load_functions(const Context &context, const std::string &cubin,
-                                       const std::vector<FunctionSettings> &settings) {
+CUfunction load_function(const Context &context, const std::string &cubin,
+                         const FunctionSettings &settings) {
   RelaxedCapture relaxed;
-  CUmodule module = load_module(context, cubin);
-  std::vector<CUfunction> functions;
-  for (const FunctionSettings &s : settings) {
-    CUfunction function = nullptr;
-    FUSE_CUDA(cuModuleGetFunction, &function, module, s.name.c_str());
-    apply(s, function);
-    functions.push_back(function);
-  }
-  return functions;
+  CUfunction function = nullptr;
+  FUSE_CUDA(cuModuleGetFunction, &function, load_module(context, cubin), settings.name.c_str());
+  apply(settings, function);
+  return function;
 }
 
 int max_active_clusters(CUfunction function, const FunctionSettings &settings) {

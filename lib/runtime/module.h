@@ -33,12 +33,9 @@ struct FunctionSettings {
 /// log.
 std::string assemble(const std::string &ptx);
 
-/// The same, or the cubin from the disk cache, where it then is.
-std::string assemble_cached(const std::string &ptx, int sm);
-
-/// Functions of the module in the order of the settings. The context must be current.
-std::vector<cuda::CUfunction> load_functions(const Context &context, const std::string &cubin,
-                                             const std::vector<FunctionSettings> &settings);
+/// The kernel of that name in the module. The context must be current.
+cuda::CUfunction load_function(const Context &context, const std::string &cubin,
+                               const FunctionSettings &settings);
 
 /// Clusters of the kernel that the current context's device holds at a time.
 int max_active_clusters(cuda::CUfunction function, const FunctionSettings &settings);

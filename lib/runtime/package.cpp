@@ -116,7 +116,7 @@ ArgumentClass read_argument(ByteReader &in) {
   return argument;
 }
 
-void write(ByteWriter &out, const VariantCode &code) {
+void write(ByteWriter &out, const GpuCode &code) {
   out.text(code.ptx);
   out.number(code.cubins.size());
   for (const auto &[sm, driver, image] : code.cubins) {
@@ -124,17 +124,27 @@ void write(ByteWriter &out, const VariantCode &code) {
     out.number(static_cast<std::uint64_t>(driver));
     out.text(image);
   }
-  write(out, code.host);
 }
 
-VariantCode read_code(ByteReader &in) {
+GpuCode read_gpu_code(ByteReader &in) {
   constexpr std::uint64_t kMax = 1 << 20;
-  VariantCode code;
-  code.ptx = in.text();
+  GpuCode code{in.text(), {}};
   for (std::size_t n = in.count(3 * kNumber); n > 0; --n) {
     int sm = static_cast<int>(in.number(kMax)), driver = static_cast<int>(in.number(kMax));
     code.cubins.push_back({sm, driver, in.text()});
   }
+  return code;
+}
+
+void write(ByteWriter &out, const VariantCode &code) {
+  out.number(code.gpu.size());
+  for (const GpuCode &gpu : code.gpu) write(out, gpu);
+  write(out, code.host);
+}
+
+VariantCode read_code(ByteReader &in) {
+  VariantCode code;
+  for (std::size_t n = in.count(2 * kNumber); n > 0; --n) code.gpu.push_back(read_gpu_code(in));
   code.host = read_texts(in);
   return code;
 }

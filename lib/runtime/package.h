@@ -46,7 +46,7 @@ struct Package {
 
 /// Version of the form below. It changes with whatever is in the file: programs and the way in
 /// which launches pass arguments to kernels among it.
-inline constexpr std::uint64_t kPackageFormat = 1;
+inline constexpr std::uint64_t kPackageFormat = 2;
 
 /// The bytes of a file: magic, format, version of the library, length and checksum, and the rest.
 std::string encode(const Package &package);

@@ -23,7 +23,7 @@ Section ExecutableImpl::section() const {
   std::vector<std::shared_ptr<const Variant>> variants = variants_.variants();
   std::vector<StoredVariant> stored(variants.size());
   run_on_workers(stored.size(), 0, [&](std::size_t i) {
-    stored[i] = {variants[i]->arguments(), variants[i]->program(), variants[i]->code()};
+    stored[i] = {variants[i]->arguments(), variants[i]->program(), variants[i]->code(1)};
   });
   Section section;
   section.target = machine_.target;
@@ -140,9 +140,10 @@ Source source_of(std::string text, const Target &target) {
 /// PTX of a later version than the driver's can only be run where it was assembled before.
 void check_ptx(const Section &section, const StoredVariant &variant) {
   int known = ptx_version_of(driver().version);
-  if (section.target.ptx <= known || variant.program.kernels.empty()) return;
-  for (const Cubin &cubin : variant.code.cubins)
-    if (cubin.sm == section.target.sm && cubin.driver <= driver().version) return;
+  auto is_assembled = [&](const GpuCode &code) {
+    return code.find(section.target.sm, driver().version) != nullptr;
+  };
+  if (section.target.ptx <= known || std::ranges::all_of(variant.code.gpu, is_assembled)) return;
   fail(ErrorCode::Unsupported,
        "the code for {} is PTX {}.{} and this driver takes {}.{}: update the driver, or serialize "
        "for Target::named(\"{}\")",
@@ -152,9 +153,10 @@ void check_ptx(const Section &section, const StoredVariant &variant) {
 
 /// What launches take for granted; without an executor nothing is launched.
 void check_code(const Section &section, const Machine &machine, const StoredVariant &variant) {
-  std::size_t kernels = variant.program.kernels.size();
-  bool is_there = machine.code == CodeKind::Host ? variant.code.host.size() == kernels
-                                                 : kernels == 0 || !variant.code.ptx.empty();
+  bool is_host = machine.code == CodeKind::Host;
+  std::size_t there = is_host ? variant.code.host.size() : variant.code.gpu.size();
+  bool is_there = there == variant.program.kernels.size() &&
+                  std::ranges::none_of(variant.code.gpu, &std::string::empty, &GpuCode::ptx);
   if (machine.executor != Executor::None && !is_there)
     fail(ErrorCode::Parse, "the serialized executable lacks code of its kernels");
   if (machine.executor == Executor::Gpu) check_ptx(section, variant);

@@ -81,9 +81,9 @@ class DeviceCase {
       for (const Kernel &k : program.kernels) verify(k);
       auto variant = std::make_shared<const Variant>(Lowered(std::move(program)), case_.arguments,
                                                      case_.machine);
-      variant->prepare();
+      variant->prepare(1);
       ContextScope scope(context_.handle);
-      variant->functions(context_);
+      variant->functions(context_, 1);
       return variant;
     } catch (const Error &e) {
       log(LogLevel::Debug, "tuning: {}", e.what());

@@ -211,11 +211,14 @@ class VariantSet::Preparation {
 
   std::vector<Compilation> generate(const Use &use) {
     std::vector<Compilation> done(jobs_.size());
-    run_on_workers(jobs_.size() + used_.size(), threads_, [&](std::size_t i) {
+    std::size_t count = jobs_.size() + used_.size();
+    unsigned all = worker_threads(SIZE_MAX, threads_);
+    unsigned each = std::max(1u, all / std::max(1u, worker_threads(count, threads_)));
+    run_on_workers(count, threads_, [&](std::size_t i) {
       if (i < jobs_.size())
-        done[i] = generate(jobs_[i], use);
+        done[i] = generate(jobs_[i], use, each);
       else
-        use(*used_[i - jobs_.size()]);
+        use(*used_[i - jobs_.size()], each);
     });
     for (const Job &job : jobs_)
       if (job.thrown) std::rethrow_exception(job.thrown);
@@ -266,10 +269,10 @@ class VariantSet::Preparation {
       if (!is_served(job.request)) jobs_.push_back(std::move(job));
   }
 
-  Compilation generate(Job &job, const Use &use) {
+  Compilation generate(Job &job, const Use &use, unsigned threads) {
     attempt(job, [&] {
-      job.planned->prepare();
-      use(*job.planned);
+      job.planned->prepare(threads);
+      use(*job.planned, threads);
       job.outcome.variant = job.planned;
     });
     std::lock_guard lock(set_.mutex_);

@@ -27,7 +27,7 @@ class VariantSet {
   /// Plans a variant; its code is made afterwards. Called from several threads at once.
   using Build = std::function<std::shared_ptr<const Variant>(const VariantClass &arguments,
                                                              const Bindings &sizes)>;
-  using Use = std::function<void(const Variant &variant)>;
+  using Use = std::function<void(const Variant &variant, unsigned threads)>;
 
   /// Sizes that a variant is wanted for.
   struct Request {

@@ -27,37 +27,38 @@ TEST_F(ModuleTest, ARejectedPtxCarriesTheLog) {
 }
 
 TEST_F(ModuleTest, RunsUnderTheRelaxedCaptureMode) {
-  load_functions(context, assemble("ptx of RunsUnderTheRelaxedCaptureMode"), {{"k"}});
+  load_function(context, assemble("ptx of RunsUnderTheRelaxedCaptureMode"), {"k"});
   EXPECT_EQ(fake_cuda().count("cuLinkCreate(capture mode 2)"), 1);
   EXPECT_EQ(fake_cuda().count("cuModuleLoadData(capture mode 2)"), 1);
   EXPECT_EQ(fake_cuda().capture_mode, 0);
 }
 
 TEST_F(ModuleTest, EqualCodeIsLoadedOnceInAContext) {
-  auto first = load_functions(context, "shared code", {{"k"}});
-  auto second = load_functions(context, "shared code", {{"k"}});
+  auto first = load_function(context, "shared code", {"k"});
+  auto second = load_function(context, "shared code", {"k"});
   EXPECT_EQ(first, second);
   EXPECT_EQ(fake_cuda().count("cuModuleLoadData"), 1);
   Context other{context.handle, context.id + 1};
-  load_functions(other, "shared code", {{"k"}});
+  load_function(other, "shared code", {"k"});
   EXPECT_EQ(fake_cuda().count("cuModuleLoadData"), 2);
 }
 
 TEST_F(ModuleTest, AFailedLoadIsTriedAgain) {
   fake_cuda().failing_call = "cuModuleLoadData";
   fake_cuda().failing_result = 2;
-  error_of(ErrorCode::OutOfMemory, [&] { load_functions(context, "failing code", {{"k"}}); });
-  EXPECT_NO_THROW(load_functions(context, "failing code", {{"k"}}));
+  error_of(ErrorCode::OutOfMemory, [&] { load_function(context, "failing code", {"k"}); });
+  EXPECT_NO_THROW(load_function(context, "failing code", {"k"}));
 }
 
 TEST_F(ModuleTest, LargeClustersAreAskedFor) {
-  load_functions(context, "cluster code", {{"small", 128, 8}, {"large", 128, 16}});
+  load_function(context, "cluster code", {"small", 128, 8});
+  load_function(context, "cluster code", {"large", 128, 16});
   EXPECT_EQ(fake_cuda().count("cuFuncSetAttribute(14, 1)"), 1);
 }
 
 TEST_F(ModuleTest, FactsComeFromTheDriver) {
-  auto functions = load_functions(context, "fact code", {{"k", 256}});
-  FunctionFacts facts = facts_of(functions[0], {"k", 256});
+  auto function = load_function(context, "fact code", {"k", 256});
+  FunctionFacts facts = facts_of(function, {"k", 256});
   EXPECT_EQ(facts.registers, 40);
   EXPECT_EQ(facts.spill_bytes, 0);
   EXPECT_EQ(facts.blocks_per_sm, 8);
@@ -65,8 +66,8 @@ TEST_F(ModuleTest, FactsComeFromTheDriver) {
 }
 
 TEST_F(ModuleTest, OccupancyCountsWholeWarpsAndClusters) {
-  auto functions = load_functions(context, "occupancy code", {{"k", 96}});
-  EXPECT_EQ(facts_of(functions[0], {"k", 96}).occupancy, 21 * 96 / 2048.0);
+  auto function = load_function(context, "occupancy code", {"k", 96});
+  EXPECT_EQ(facts_of(function, {"k", 96}).occupancy, 21 * 96 / 2048.0);
   fake_cuda().num_clusters = 33;
-  EXPECT_EQ(facts_of(functions[0], {"k", 512, 4}).occupancy, 33 * 4 * 512 / (132 * 2048.0));
+  EXPECT_EQ(facts_of(function, {"k", 512, 4}).occupancy, 33 * 4 * 512 / (132 * 2048.0));
 }

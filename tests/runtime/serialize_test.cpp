@@ -175,15 +175,16 @@ TEST_F(SerializeTest, PtxOfALaterDriverNeedsWhatWasAssembledOfIt) {
   std::string bytes = changed(exe.serialize(), [](Package &p) { p.sections[0].target.ptx = 99; });
   launch(deserialize(bytes), 4096);
   EXPECT_EQ(fake_cuda().count("cuLinkAddData"), 1) << "by compile() alone";
-  bytes = changed_variants(bytes, [](StoredVariant &v) { v.code.cubins.clear(); });
+  bytes = changed_variants(bytes, [](StoredVariant &v) { v.code.gpu.at(0).cubins.clear(); });
   EXPECT_EQ(error_of(ErrorCode::Unsupported, [&] { deserialize(bytes); }),
             "the code for h200 is PTX 9.9 and this driver takes 9.0: update the driver, or "
             "serialize for Target::named(\"h200\")");
 }
 
 TEST_F(SerializeTest, CubinsOfALaterDriverAreMadeAgain) {
-  std::string bytes = changed_variants(
-      compile(softmax()).serialize(), [](StoredVariant &v) { v.code.cubins.at(0).driver = 99990; });
+  std::string bytes = changed_variants(compile(softmax()).serialize(), [](StoredVariant &v) {
+    v.code.gpu.at(0).cubins.at(0).driver = 99990;
+  });
   fake_cuda().reset();
   launch(deserialize(bytes), 4096);
   EXPECT_EQ(fake_cuda().count("cuLinkAddData"), 1);
@@ -252,7 +253,7 @@ TEST_F(SerializeTest, RefusesWhatIsNoFileOfItsOwn) {
   older.replace(older.find("0.1.0"), 5, "0.0.9");
   EXPECT_EQ(refusal(ErrorCode::Unsupported, older),
             "the serialized executable is of fuse 0.0.9 (format 0): fuse 0.1.0 reads its own "
-            "(format 1); compile and serialize again");
+            "(format 2); compile and serialize again");
 }
 
 TEST_F(SerializeTest, AnyByteThatChangesIsFound) {
@@ -287,7 +288,7 @@ TEST_F(SerializeTest, AnyByteBehindTheChecksumMayChange) {
 
 TEST_F(SerializeTest, CodeThatIsNotThereIsFoundBeforeALaunch) {
   std::string bytes = changed_variants(compile(softmax()).serialize(),
-                                       [](StoredVariant &v) { v.code.ptx.clear(); });
+                                       [](StoredVariant &v) { v.code.gpu.at(0).ptx.clear(); });
   EXPECT_EQ(error_of(ErrorCode::Parse, [&] { deserialize(bytes); }),
             "the serialized executable lacks code of its kernels");
 }

@@ -147,7 +147,7 @@ std::vector<VariantSet::Request> requests(std::initializer_list<std::int64_t> si
   return all;
 }
 
-void use_nothing(const Variant &) {}
+void use_nothing(const Variant &, unsigned) {}
 
 }  // namespace
 
@@ -184,7 +184,7 @@ TEST(VariantSet, UsesWhatServesWhetherItWasThereOrNot) {
   VariantSet set(make);
   auto first = set.start(kAligned, {});
   std::atomic<int> used{0};
-  set.prepare(requests({5, 6, 100000}), 2, [&](const Variant &) { ++used; });
+  set.prepare(requests({5, 6, 100000}), 2, [&](const Variant &, unsigned) { ++used; });
   EXPECT_EQ(used, 2);
 }
 
@@ -240,7 +240,7 @@ TEST(VariantSet, AFailureLeavesTheOthersPrepared) {
   EXPECT_NO_THROW(set.get(kAligned, {{"B", 5}}, "unused", false));
   EXPECT_EQ(error_of(ErrorCode::Io,
                      [&] {
-                       set.prepare(requests({100000}), 2, [](const Variant &) {
+                       set.prepare(requests({100000}), 2, [](const Variant &, unsigned) {
                          throw Error(ErrorCode::Io, "cannot be used");
                        });
                      }),

@@ -46,14 +46,20 @@ Executable compile_source(const Source &source, Executor executor, bool tune) {
 }
 
 /// Loads the code once more than any cache needs it, and drops it.
-void load_once(const std::string &cubin, const std::vector<const Kernel *> &kernels) {
+void load_once(const std::string &cubin, const Kernel &kernel) {
   cuda::CUmodule module = nullptr;
+  cuda::CUfunction function = nullptr;
   FUSE_CUDA(cuModuleLoadData, &module, cubin.data());
-  for (const Kernel *k : kernels) {
-    cuda::CUfunction function = nullptr;
-    FUSE_CUDA(cuModuleGetFunction, &function, module, k->name.c_str());
-  }
+  FUSE_CUDA(cuModuleGetFunction, &function, module, kernel.name.c_str());
   FUSE_CUDA(cuModuleUnload, module);
+}
+
+/// The code of each kernel, made at once as compile() makes it.
+std::vector<std::string> make_code(std::size_t kernels,
+                                   const std::function<std::string(std::size_t)> &make) {
+  std::vector<std::string> code(kernels);
+  run_on_workers(kernels, 0, [&](std::size_t i) { code[i] = make(i); });
+  return code;
 }
 
 /// Bytes read of inputs that only gathers read: what they take, at most.
@@ -94,17 +100,20 @@ CompileTimes time_compilation(const Source &source, int device) {
   Program program =
       source.graph ? lower(*source.graph, target, {}) : program_of(parse_kernel(source.kernel));
   times.lower = milliseconds_since(start);
-  std::vector<const Kernel *> kernels;
-  for (const Kernel &k : program.kernels) kernels.push_back(&k);
+  const std::vector<Kernel> &kernels = program.kernels;
   start = Clock::now();
-  std::string ptx;
-  run_on_worker([&] { ptx = emit_ptx(kernels, target); });
+  std::vector<std::string> ptx =
+      make_code(kernels.size(), [&](std::size_t i) { return emit_ptx({&kernels[i]}, target); });
   times.emit = milliseconds_since(start);
   start = Clock::now();
-  std::string cubin = assemble(ptx);
+  Context context = context_of(nullptr, device);
+  std::vector<std::string> cubins = make_code(kernels.size(), [&](std::size_t i) {
+    ContextScope scope(context.handle);
+    return assemble(ptx[i]);
+  });
   times.assemble = milliseconds_since(start);
   start = Clock::now();
-  load_once(cubin, kernels);
+  for (std::size_t i = 0; i < kernels.size(); ++i) load_once(cubins[i], kernels[i]);
   times.load = milliseconds_since(start);
   return times;
 }

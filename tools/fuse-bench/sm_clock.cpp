@@ -49,7 +49,7 @@ count:
 
 SmClock::SmClock() : result_(DeviceBuffer::device(2 * sizeof(std::uint64_t))) {
   Context context = context_of(nullptr, 0);
-  function_ = load_functions(context, assemble(clock_ptx()), {{"sm_clock", 1}})[0];
+  function_ = load_function(context, assemble(clock_ptx()), {"sm_clock", 1});
 }
 
 double SmClock::hertz() const {
