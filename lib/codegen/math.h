@@ -16,7 +16,7 @@ namespace fuse {
 llvm::Value *emit_math(Builder &b, Op op, const Values &x);
 
 /// exp, exp2, sigmoid or div of f32 within a relative error of 2^-16, tails included; tanh within
-/// 2^-10.98.
+/// 2^-10.98, erf within an absolute error of 2^-22.
 llvm::Value *emit_approximate(Builder &b, Op op, const Values &x);
 
 /// f32 quotients by one divisor, as exact as those of div.rn, without a function call.

@@ -36,6 +36,16 @@ Num tanh(Num x) {
   return x.with(call);
 }
 
+/// 1 - 2^p with p a fit of log2(erfc) from 0 to where the result is 1; NaN stays. Near 0 it keeps
+/// no relative accuracy.
+Num erf(Num x) {
+  Num a = binary(llvm::Intrinsic::minimum, abs(x), x.number(3.93));
+  Num p = a * polynomial(a, {-3.741410546354018e-05, 0.0003823693550657481, -0.0012940781889483333,
+                             -0.0010745539329946041, 0.028494950383901596, -0.14858023822307587,
+                             -0.9183983206748962, -1.6279096603393555});
+  return copysign(1 - approximate(llvm::Intrinsic::nvvm_ex2_approx_ftz, p), x);
+}
+
 llvm::Value *divide(Builder &b, const Values &x) {
   return b.CreateIntrinsic(b.getFloatTy(), llvm::Intrinsic::nvvm_div_full, {x[0], x[1]});
 }
@@ -48,6 +58,7 @@ llvm::Value *emit_approximate(Builder &b, Op op, const Values &x) {
   if (op == Op::Exp2) return ex2(first).value();
   if (op == Op::Sigmoid) return sigmoid(first).value();
   if (op == Op::Tanh) return tanh(first).value();
+  if (op == Op::Erf) return erf(first).value();
   FUSE_CHECK(op == Op::Div, "{} has no approximate form", info(op).text);
   return divide(b, x);
 }

@@ -130,6 +130,7 @@ OpCost approximate_cost(Op op) {
     case Op::Exp2: return function(1, 2, 1);
     case Op::Sigmoid: return function(2, 3, 1);
     case Op::Tanh: return function(1, 0);
+    case Op::Erf: return function(1, 9, 2);
     case Op::Div: return function(0, 2);
     default: return float_cost(op);
   }

@@ -17,6 +17,22 @@ namespace {
 
 constexpr double kNoUser = std::numeric_limits<double>::infinity();
 
+bool is_at_least_1(const GraphData &g, NodeId id) {
+  return g.node(id).op == Op::Constant && std::fabs(as_double(g.attr<Literal>(id))) >= 1;
+}
+
+/// By node: whatever reads it adds a number of at least 1, whose last place hides an absolute
+/// error of that size.
+std::vector<bool> added_to_units(const GraphData &g) {
+  std::vector<bool> added(g.size(), true);
+  for (NodeId id = 0; id < g.size(); ++id) {
+    bool adds = g.node(id).op == Op::Add || g.node(id).op == Op::Sub;
+    for (std::size_t i = 0; i < g.operands(id).size(); ++i)
+      if (!adds || !is_at_least_1(g, g.operand(id, 1 - i))) added[g.operand(id, i)] = false;
+  }
+  return added;
+}
+
 class Tolerance {
  public:
   explicit Tolerance(const GraphData &graph)
@@ -24,6 +40,7 @@ class Tolerance {
         ranges_(value_ranges(graph)),
         room_(graph.size(), {kNoUser, kNoUser}),
         rounded_(rounded_to_16_bits(graph)),
+        added_to_units_(added_to_units(graph)),
         inexact_(graph.size()),
         positive_(graph.size()) {}
 
@@ -57,7 +74,7 @@ class Tolerance {
   const GraphData &g_;
   std::vector<ValueRange> ranges_;
   std::vector<Room> room_;
-  std::vector<bool> rounded_, inexact_, positive_;
+  std::vector<bool> rounded_, added_to_units_, inexact_, positive_;
 
   bool operand_is(const std::vector<bool> &property, NodeId id) const {
     auto operands = g_.operands(id);
@@ -181,6 +198,7 @@ class Tolerance {
     if (is_float16(g_.dtype(id))) return inexact_function;
     if (op == Op::Tanh && g_.dtype(id) == DType::F32)
       return allows_approximate_tanh(room_[id].in(ranges_[id]), 1, ranges_[id]);
+    if (op == Op::Erf) return g_.dtype(id) == DType::F32 && rounded_[id] && added_to_units_[id];
     bool has_room = room_[id].relative >= kApproximateError;
     bool divides = op == Op::Div && operand_is(inexact_, id) && (has_room || rounded_[id]);
     return g_.dtype(id) == DType::F32 && (divides || (inexact_function && has_room));

@@ -13,10 +13,10 @@ namespace fuse {
 inline constexpr double kApproximateError = 0x1p-16;
 inline constexpr double kApproximateTanhError = 0x1.04p-11;
 
-/// By node: the operation is one of exp, exp2, sigmoid, div and tanh, and whatever reads it leaves
-/// room for its approximate form. Room begins where a 16-bit rounding allows one unit in the last
-/// place, and flows backward through operations that keep relative errors small. A property of the
-/// graph alone: results do not depend on what shares a kernel.
+/// By node: the operation is one of exp, exp2, sigmoid, div, tanh and erf, and whatever reads it
+/// leaves room for its approximate form. Room begins where a 16-bit rounding allows one unit in the
+/// last place, and flows backward through operations that keep relative errors small. A property of
+/// the graph alone: results do not depend on what shares a kernel.
 std::vector<bool> approximable(const GraphData &graph);
 
 /// By node: whatever comes of it is rounded to 16 bits, behind sums, products and views alone. A

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace fuse {
 namespace {
 
@@ -134,6 +136,21 @@ TEST(Approximable, NotExactQuotientsNorResultsInF32) {
   Graph wide = graph_of([](auto &, Value x, Value y) { return exp(x) / y; }, f32);
   for (const Graph *g : {&exact, &wide})
     for (bool may : approximable(g->data())) EXPECT_FALSE(may);
+}
+
+TEST(Approximable, ErfWhoseLastPlacesAUnitHides) {
+  auto may = [](const Build &build) {
+    Graph g = graph_of(build, f32);
+    std::vector<bool> approximates = approximable(g.data());
+    return std::find(approximates.begin(), approximates.end(), true) != approximates.end();
+  };
+  EXPECT_TRUE(may([](auto &, Value x, Value y) { return cast(y * (erf(x) + 1), bf16); }));
+  EXPECT_TRUE(may([](auto &, Value x, Value y) { return cast(y - (1 - erf(x)), f16); }));
+  EXPECT_FALSE(may([](auto &, Value x, Value) { return cast(erf(x), bf16); }));
+  EXPECT_FALSE(may([](auto &, Value x, Value) { return cast(erf(x) + 0.5, bf16); }));
+  EXPECT_FALSE(may([](auto &, Value x, Value y) { return cast(erf(x) + y, bf16); }));
+  EXPECT_FALSE(may([](auto &, Value x, Value) { return cast((erf(x) + 1) * erf(x), bf16); }));
+  EXPECT_FALSE(may([](auto &, Value x, Value) { return erf(x) + 1; }));
 }
 
 }  // namespace
