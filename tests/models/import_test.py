@@ -15,6 +15,7 @@ import aten2fuse  # noqa: E402
 from aten import extern, views  # noqa: E402
 from aten.joint import joint_graphs  # noqa: E402
 from aten.program import literal, round_to  # noqa: E402
+from aten.strides import axes_in_memory  # noqa: E402
 from aten.translate import translate  # noqa: E402
 
 FUSE_OPT = None
@@ -119,6 +120,20 @@ class Scans(unittest.TestCase):
         self.assertEqual(reasons, [])
         text, reasons = self.texts("float32", both, item(1, "int64"))
         self.assertEqual(reasons, ["a position of a running maximum"])
+
+
+class Strides(unittest.TestCase):
+    def test_order_in_memory(self):
+        self.assertEqual(axes_in_memory([2, 3, 4, 5], [60, 20, 5, 1]), [0, 1, 2, 3])
+        self.assertEqual(axes_in_memory([2, 3, 4, 5], [60, 1, 15, 3]), [0, 2, 3, 1])
+        self.assertEqual(axes_in_memory([6, 1, 3], [3, 3, 1]), [0, 1, 2])
+        self.assertEqual(axes_in_memory([2, 3], [1, 5]), [0, 1])  # with gaps
+
+    def test_library_reads_and_writes_as_recorded(self):
+        graph = next(g for g in recorded_graphs() if g["id"].startswith("convnext_small.fwd"))
+        text = translate(graph).text()
+        self.assertIn("_^0231, _, _, [1, 1], [3, 3]", text)
+        self.assertIn("-> _^0231", text)
 
 
 class Parts(unittest.TestCase):

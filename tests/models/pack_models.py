@@ -45,11 +45,10 @@ def to_dtype(mask, dtype):
 
 
 def transposed(program, recorded):
-    """Operands that an op transposes itself, from the transposes that were recorded."""
-    for value in program.folded:
-        source, axes = value.transpose_of
-        if value.name in recorded and source.name not in recorded:
-            yield source.name, recorded[value.name].transpose(numpy.argsort(axes))
+    """What extern ops read and give with its axes in another order, from what was recorded."""
+    for value, original, axes in program.moved:
+        if original.name in recorded and value.name not in recorded:
+            yield value.name, recorded[original.name].transpose(axes)
 
 
 def pack(graph, recorded, folder):

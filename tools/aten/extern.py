@@ -1,7 +1,8 @@
 """Ops that someone else runs: extern, with what the call needs besides tensors in the name.
 
 Matrix products read a transposed matrix as fast as a plain one, so they get its source: the name
-says so by "_^T" in its place, as in "aten.mm.default(_, _^T)".
+says so by "_^T" in its place, as in "aten.mm.default(_, _^T)". Others get and give tensors as they
+were recorded to lie: "_^0231" has its axes in this order, channels last.
 """
 import json
 
@@ -49,26 +50,48 @@ def swaps_matrix(x):
     return x.transpose_of[1] == [*range(rank - 2), rank - 1, rank - 2]
 
 
+def inverse(axes):
+    return sorted(range(len(axes)), key=lambda a: axes[a])
+
+
 def take_transposed(program, x):
     """A matrix as the product reads it."""
     if not swaps_matrix(x):
         return x
-    program.folded.append(x)
-    return Transposed(x.transpose_of[0])
+    source, axes = x.transpose_of
+    program.moved.append((source, x, inverse(axes)))
+    return Transposed(source, "T")
+
+
+def take_as_it_lies(program, node, i):
+    """An argument with its axes as they lie in memory."""
+    x = node.args[i]
+    if not isinstance(x, Value):
+        return x
+    axes = node.argument_axes(i)
+    if axes == sorted(axes):
+        return x
+    source = program.transpose(x, axes)
+    program.moved.append((source, x, axes))
+    return Transposed(source, digits(axes))
+
+
+def digits(axes):
+    return "".join(map(str, axes))
 
 
 class Transposed:
-    """An operand that the extern op transposes itself."""
+    """An operand that the extern op reads with its axes in another order."""
 
-    def __init__(self, value):
-        self.value = value
+    def __init__(self, value, axes):
+        self.value, self.axes = value, axes
 
 
 def other_arguments(arguments):
     """Arguments that are no tensors, as text; a tensor's place is marked by '_'."""
     def plain(a):
         if isinstance(a, Transposed):
-            return "_^T"
+            return f"_^{a.axes}"
         if isinstance(a, Value):
             return "_"
         return [plain(x) for x in a] if isinstance(a, list) else a
@@ -76,21 +99,30 @@ def other_arguments(arguments):
     return "" if all(a == "_" for a in shown) else json.dumps(shown)[1:-1].replace('"', "")
 
 
+def shown_results(axes):
+    """Text for results that do not lie in row-major order."""
+    if all(a == sorted(a) for a in axes):
+        return ""
+    return " -> " + ", ".join("_" if a == sorted(a) else f"_^{digits(a)}" for a in axes)
+
+
 def make_extern(program, node, reason):
     """All results that are tensors, at their recorded positions."""
     key = (node.op, reason)
     program.extern[key] = program.extern.get(key, 0) + 1
-    args = node.args
     if node.op in PRODUCTS:
-        args = [take_transposed(program, a) for a in args]
+        args = [take_transposed(program, a) for a in node.args]
+    else:
+        args = [take_as_it_lies(program, node, i) for i in range(len(node.args))]
     extra = other_arguments(args)
-    name = f"{node.op}({extra})" if extra else node.op
     positions = [i for i in range(len(node.outs)) if node.out_type(i)]
-    types = [node.out_type(i) for i in positions]
-    made = program.emit_extern(name, tensors_of(args), types)
-    if len(node.outs) == 1:
-        return made[0]
+    axes = [node.result_axes(i) for i in positions]
+    name = (f"{node.op}({extra})" if extra else node.op) + shown_results(axes)
+    types = [(dtype, [shape[a] for a in order])
+             for (dtype, shape), order in zip(map(node.out_type, positions), axes)]
     results = [None] * len(node.outs)
-    for position, value in zip(positions, made):
-        results[position] = value
-    return results
+    for position, value, order in zip(positions, program.emit_extern(name, tensors_of(args), types), axes):
+        results[position] = program.transpose(value, inverse(order))
+        if results[position] is not value:
+            program.moved.append((value, results[position], order))
+    return results[0] if len(results) == 1 else results

@@ -3,7 +3,8 @@ import math
 
 from .extern import Extern
 from .program import is_float, round_to
-from .views import axis_of, broadcast, reshape, row_major
+from .strides import row_major
+from .views import axis_of, broadcast, reshape
 
 
 def wrap(p, index, extent):

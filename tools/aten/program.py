@@ -70,7 +70,7 @@ class Program:
         self.name = name
         self.inputs, self.outputs, self.statements = [], [], []
         self.extern = {}  # (op, reason) -> count
-        self.folded = []  # transposes that extern ops do themselves
+        self.moved = []  # (value, recorded one, axes): the transpose of it that an extern op has
         self.prefix = ""  # node being translated
         self.temporaries = 0
         self.makes_random = True  # else an extern op gives random numbers
@@ -97,6 +97,18 @@ class Program:
         operation's type."""
         result = self.fresh(dtype, shape)
         self.statements.append(([result], op, list(operands), attributes))
+        return result
+
+    def transpose(self, x, axes):
+        """The axes in this order; a transpose of a transpose is one of its operand."""
+        axes = list(axes)
+        if x.transpose_of:
+            x, first = x.transpose_of
+            axes = [first[a] for a in axes]
+        if axes == sorted(axes):
+            return x
+        result = self.emit("transpose", [x], x.dtype, [x.shape[a] for a in axes], f"perm={axes}")
+        result.transpose_of = (x, axes)
         return result
 
     def emit_extern(self, name, operands, types):

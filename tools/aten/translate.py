@@ -2,6 +2,7 @@
 from . import extern, indexing, pointwise, reductions, scans, views
 from .extern import Extern
 from .program import Program, Value, dtype_of
+from .strides import axes_in_memory
 
 HANDLERS = {**pointwise.HANDLERS, **views.HANDLERS, **reductions.HANDLERS, **scans.HANDLERS,
             **indexing.HANDLERS}
@@ -39,6 +40,27 @@ class Node:
     def stride_of(self, i):
         """Recorded strides of an argument."""
         return self.records[self.recorded["args"][i]["ref"]]["out"]["stride"]
+
+    def argument_axes(self, i):
+        """The axes of a tensor argument as it was recorded to lie."""
+        return self.axes_of(self.records[self.recorded["args"][i]["ref"]].get("out"))
+
+    def result_axes(self, i):
+        """Likewise of a result. What the graph returns is the caller's, and row-major."""
+        return self.axes_of(self.outs[i], is_returned=self.is_returned(i))
+
+    @staticmethod
+    def axes_of(out, is_returned=False):
+        if not out or "stride" not in out or is_returned:
+            return list(range(len(out["shape"]))) if out else []
+        return axes_in_memory(out["shape"], out["stride"])
+
+    def is_returned(self, i):
+        names = {self.name} if len(self.outs) == 1 else {
+            r["name"] for r in self.records.values()
+            if r["op"] == "<built-in function getitem>" and r["args"] == [{"ref": self.name}, i]}
+        return any(r["op"] == "output" and any(a and a["ref"] in names for a in r["args"][0])
+                   for r in self.records.values())
 
     def is_used(self, i):
         """Whether a node takes result i."""

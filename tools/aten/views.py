@@ -4,6 +4,7 @@ import math
 from .extern import Extern
 from .pointwise import cast
 from .program import is_float, round_to
+from .strides import is_contiguous
 
 
 def axis_of(axis, rank):
@@ -27,15 +28,7 @@ def expand(p, node, x, sizes, **options):
 
 
 def permute(p, node, x, axes):
-    axes = [axis_of(a, x.rank()) for a in axes]
-    if x.transpose_of:
-        x, first = x.transpose_of
-        axes = [first[a] for a in axes]
-    if axes == sorted(axes):
-        return x
-    result = p.emit("transpose", [x], x.dtype, node.shape, f"perm={axes}")
-    result.transpose_of = (x, axes)
-    return result
+    return p.transpose(x, [axis_of(a, x.rank()) for a in axes])
 
 
 def slice_axis(p, x, axis, start, stop, step=1):
@@ -130,19 +123,6 @@ def constant_pad(p, node, x, widths, value=0):
         lo[-1 - i], hi[-1 - i] = widths[2 * i], widths[2 * i + 1]
     value = round_to(float(value), x.dtype) if is_float(x.dtype) else value
     return p.emit("pad", [x, value], x.dtype, node.shape, f"lo={lo} hi={hi}")
-
-
-def row_major(shape):
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.insert(0, step)
-        step *= n
-    return strides
-
-
-def is_contiguous(shape, strides):
-    """Row-major, whatever the strides of axes of extent 1."""
-    return all(n == 1 or s == r for n, s, r in zip(shape, strides, row_major(shape)))
 
 
 def check_reshape(node, x, size, stride, offset):
