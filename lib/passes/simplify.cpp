@@ -68,7 +68,7 @@ RulesOfOps collect_rules() {
   for (std::span<const Rule> table :
        {arithmetic_rules(), logic_rules(), convert_rules(), view_rules(), join_rules(),
         reduce_rules(), scan_rules(), pick_rules(), gather_rules(), position_rules(),
-        select_rules()})
+        select_rules(), transpose_rules()})
     for (const Rule &r : table) rules[static_cast<std::size_t>(r.op)].push_back(r);
   return rules;
 }

@@ -71,5 +71,6 @@ std::span<const Rule> pick_rules();
 std::span<const Rule> gather_rules();
 std::span<const Rule> position_rules();
 std::span<const Rule> select_rules();
+std::span<const Rule> transpose_rules();
 
 }  // namespace fuse

@@ -130,6 +130,14 @@ std::vector<int> long_axes(const Shape &shape) {
   return found;
 }
 
+/// A transpose that leaves the other axes in order.
+NodeId transpose_of_unit_axes(Simplifier &s, NodeId n) {
+  std::vector<int> moved = axes(s, n);
+  std::erase_if(moved, [&](int a) { return s.shape(s.arg(n, 0))[a] == Dim(1); });
+  bool in_order = std::is_sorted(moved.begin(), moved.end());
+  return in_order ? build_reshape(s.g, s.arg(n, 0), s.shape(n)) : kNoNode;
+}
+
 /// A reshape that only adds and removes axes of extent 1.
 NodeId reshape_of_iota(Simplifier &s, NodeId n) {
   NodeId x = s.arg(n, 0);
@@ -185,6 +193,7 @@ constexpr Rule kRules[] = {
     {Op::Slice, "slice inside of a pad", slice_of_pad},
     {Op::Broadcast, "broadcast of an iota", broadcast_of_iota},
     {Op::Transpose, "transpose of an iota", transpose_of_iota},
+    {Op::Transpose, "transpose of axes of extent 1", transpose_of_unit_axes},
     {Op::Reshape, "reshape of an iota by axes of extent 1", reshape_of_iota},
     {Op::Slice, "slice of an iota from 0", slice_of_iota},
     {Op::Flip, "flip of an iota off its axis", flip_of_iota},

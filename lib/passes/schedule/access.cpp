@@ -205,19 +205,21 @@ std::vector<Access> collect_accesses(const Kernel &kernel, const std::vector<Stm
 }
 
 DimId contiguous_dim(const Kernel &kernel, const std::vector<Access> &accesses,
-                     const Bindings &sizes) {
-  DimId best = static_cast<DimId>(kernel.dims.size()) - 1;
-  double best_bytes = 0;
+                     const Bindings &sizes, bool stores_decide) {
+  auto best = static_cast<DimId>(kernel.dims.size() - 1);
+  std::pair<double, double> most;  // bytes, and those of stores
   for (DimId d = 0; d < kernel.dims.size(); ++d) {
-    double bytes = 0;
+    std::pair<double, double> moved;
     for (const Access &a : accesses) {
       if (!advances_by_one(a.stmt->index, d)) continue;
-      bytes += approximate(extent_of(kernel.dims, a.dims), sizes) *
-               static_cast<double>(size_of(a.dtype));
+      double bytes = approximate(extent_of(kernel.dims, a.dims), sizes) *
+                     static_cast<double>(size_of(a.dtype));
+      moved.first += bytes;
+      if (stores_decide && a.stmt->kind == StmtKind::Store) moved.second += bytes;
     }
-    if (bytes < best_bytes || bytes == 0) continue;
+    if (moved < most || moved.first == 0) continue;
     best = d;
-    best_bytes = bytes;
+    most = moved;
   }
   return best;
 }

@@ -43,9 +43,10 @@ bool advances_by_one(const Index &index, DimId dim);
 std::vector<Access> collect_accesses(const Kernel &kernel, const std::vector<Stmt> &body);
 
 /// The dim along which most bytes are contiguous (offsets advance by one element); the last dim
-/// where nothing is.
+/// where nothing is. Of two, where stores decide, the one along which more is stored; else the
+/// last.
 DimId contiguous_dim(const Kernel &kernel, const std::vector<Access> &accesses,
-                     const Bindings &sizes);
+                     const Bindings &sizes, bool stores_decide = false);
 
 /// Joins neighbouring dims of one role that every offset and position walks as one:
 /// the outer one's coefficient is the inner one's times its extent. The body is then built again

@@ -39,6 +39,9 @@ class Chooser : MappingBuilder {
       m_.threads = 32;
       return;
     }
+    // Sectors that are loaded in part wait for a neighbour in the cache, those stored do not.
+    inner_ = contiguous_dim(p_.draft, p_.accesses, p_.usual_sizes, true);
+    vec_ = widest_useful_vector();
     std::vector<DimId> dims = with_inner_last(kept_);
     bool one_dim = dims.size() == 1;
     if (!one_dim && dividing_vector() < vec_ && is_long_row(p_.domain.dims[inner_].extent))

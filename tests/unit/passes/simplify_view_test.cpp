@@ -39,6 +39,13 @@ TEST(SimplifyView, FlipOfUnitAxes) {
   EXPECT_EQ(views([](Value x) { return flip(x, {0, 1}); }, {1, 5}), "flip{1}(x)");
 }
 
+TEST(SimplifyView, TransposeOfUnitAxes) {
+  EXPECT_EQ(views([](Value x) { return transpose(x, {1, 2, 0}); }, {1, 4, 6}),
+            "reshape[4, 6, 1](x)");
+  EXPECT_EQ(views([](Value x) { return transpose(x, {2, 1, 0}); }, {4, 1, 6}),
+            "transpose{2,1,0}(x)");
+}
+
 TEST(SimplifyView, SlicesPassWhatTheyDoNotCut) {
   EXPECT_EQ(views([](Value x) { return slice(broadcast(x, {9, 4, 6}), 0, 2, 5); }),
             "broadcast[3, 4, 6](x)");
