@@ -14,6 +14,8 @@ namespace {
 
 constexpr int kSpareRegisters = 40;                // beside the elements: addresses, edges, states
 constexpr std::int64_t kExchangeBytes = 47 << 10;  // shared memory that needs no opt-in, less flags
+constexpr std::int64_t kLeastTile = 32;            // columns of a block: two sectors
+constexpr std::int64_t kIdleShare = 8;             // one in so many lanes may be idle
 constexpr std::int64_t kMinLanes = 16;             // neighbouring columns: a sector of 16-bit types
 
 /// Kernels without reductions, and those whose folded dims lie outside a kept innermost one.
@@ -104,6 +106,14 @@ class Chooser : MappingBuilder {
                       axis(folded_, {digit(DigitKind::Reg, n)})};
   }
 
+  /// Of a block: lanes across, each with `vectors` of columns, and threads down, each with `unroll`
+  /// rows at a time; so many blocks share the columns.
+  struct ColumnTile {
+    std::int64_t lanes = 1, down = 1, vectors = 1, unroll = 1, parts = 1;
+
+    std::int64_t step() const { return down * unroll; }
+  };
+
   void map_columns() {
     vec_ = std::min(vec_, dividing_vector());
     if (!starts_are_aligned() || numbers_rows(inner_)) vec_ = 1;
@@ -111,26 +121,26 @@ class Chooser : MappingBuilder {
     Index columns = p_.domain.dims[inner_].extent;
     bool keeps = p_.reductions.reexpands || p_.reductions.levels > 1;
     std::int64_t n = keeps ? row_length(extent(folded_)) : expected_at_least_1(extent(folded_));
-    std::int64_t lanes = std::min<std::int64_t>(32, pow2_at_least(ceil_div(usual(columns), vec_)));
-    std::int64_t down = std::max<std::int64_t>(1, tuned_threads(kFlatThreads) / lanes);
-    if (keeps && map_resident_columns(n, lanes, down)) return;
-    fit_exchange(lanes * down, 2);  // wider vectors of so many states take many registers
-    std::int64_t step = down * unroll();
-    std::int64_t vectors = vectors_per_thread(usual(columns), lanes, lanes * down);
-    std::int64_t parts =
-        keeps ? 1 : parts_of_columns(n, ceil_div(usual(columns), lanes * vec_ * vectors), step);
-    m_.form = keeps || parts == 1 ? Form::Streaming : Form::Split;
-    m_.threads = static_cast<int>(lanes * down);
-    Index count = ceildiv(extent(folded_), parts * step);
+    ColumnTile t;
+    t.lanes = std::min<std::int64_t>(32, pow2_at_least(ceil_div(usual(columns), vec_)));
+    t.down = std::max<std::int64_t>(1, tuned_threads(kFlatThreads) / t.lanes);
+    if (keeps && map_resident_columns(n, t.lanes, t.down)) return;
+    fit_exchange(t.lanes * t.down, 2);  // wider vectors of so many states take many registers
+    t.vectors = vectors_per_thread(usual(columns), t.lanes, t.lanes * t.down);
+    t.unroll = unroll();
+    if (!keeps) part_columns(t, n, usual(columns));
+    m_.form = keeps || t.parts == 1 ? Form::Streaming : Form::Split;
+    m_.threads = static_cast<int>(t.lanes * t.down);
+    Index count = ceildiv(extent(folded_), t.parts * t.step());
     Axis folded =
-        axis(folded_, {digit(DigitKind::Grid, parts), digit(DigitKind::Loop, count, 1, kRowLoop),
-                       digit(DigitKind::Reg, unroll()), digit(DigitKind::Thread, down, lanes)});
-    std::vector<Axis> kept = column_axes(lanes, parts, vectors);
+        axis(folded_, {digit(DigitKind::Grid, t.parts), digit(DigitKind::Loop, count, 1, kRowLoop),
+                       digit(DigitKind::Reg, t.unroll), digit(DigitKind::Thread, t.down, t.lanes)});
+    std::vector<Axis> kept = column_axes(t.lanes, t.parts, t.vectors);
     m_.layout.axes = kept;
     m_.layout.axes.push_back(folded);
     if (m_.form != Form::Split) return;
-    Index grid_tiles = ceildiv(columns, lanes * vec_ * vectors) * extent(outer());
-    finish_split(m_.threads, parts, grid_tiles, kept[0], down, lanes);
+    Index grid_tiles = ceildiv(columns, t.lanes * vec_ * t.vectors) * extent(outer());
+    finish_split(m_.threads, t.parts, grid_tiles, kept[0], t.down, t.lanes);
     m_.finish.axes.insert(m_.finish.axes.begin(), kept.begin() + 1, kept.end());
   }
 
@@ -148,13 +158,57 @@ class Chooser : MappingBuilder {
     return vectors;
   }
 
+  std::int64_t tiles(const ColumnTile &t, std::int64_t columns) const {
+    return ceil_div(columns, t.lanes * t.vectors * vec_);
+  }
+
+  /// Columns of n elements go to as many blocks as SMs hold at a time, but to none without any.
+  void part_columns(ColumnTile &t, std::int64_t n, std::int64_t columns) const {
+    t.parts = parts_of_columns(t, n, columns);
+    if (rows_alike()) return;
+    narrow(t, n, columns);
+    std::int64_t steps = ceil_div(n, t.step());
+    t.parts = ceil_div(steps, ceil_div(steps, t.parts));
+  }
+
   /// Parts of columns of n elements, each a few steps long where outer dims do not count.
-  std::int64_t parts_of_columns(std::int64_t n, std::int64_t tiles, std::int64_t step) const {
-    constexpr std::int64_t kSteps = 8;
-    if (!rows_alike()) tiles *= expected_outer();
-    std::int64_t most = ceil_div(n, rows_alike() ? kSteps * step : step);
-    std::int64_t parts = 4 * p_.target.num_sms / std::max<std::int64_t>(tiles, 1);
-    return std::clamp<std::int64_t>(scaled(parts, p_.tuning.blocks), 1, most);
+  std::int64_t parts_of_columns(const ColumnTile &t, std::int64_t n, std::int64_t columns) const {
+    constexpr std::int64_t kSteps = 8, kBlocks = 4;
+    std::int64_t blocks = kBlocks, shared = tiles(t, columns), steps = ceil_div(n, t.step());
+    if (rows_alike())
+      steps = ceil_div(n, kSteps * t.step());
+    else
+      shared *= expected_outer(), blocks = std::min(kBlocks, resident_blocks(t));
+    std::int64_t parts = blocks * p_.target.num_sms / std::max<std::int64_t>(shared, 1);
+    return std::clamp<std::int64_t>(scaled(parts, p_.tuning.blocks), 1, steps);
+  }
+
+  /// Of an SM, by registers.
+  std::int64_t resident_blocks(const ColumnTile &t) const {
+    Mapping trial;
+    trial.form = Form::Split;
+    trial.layout.axes = {
+        axis({inner_}, {digit(DigitKind::Reg, t.vectors), digit(DigitKind::Vec, vec_)}),
+        axis(folded_, {digit(DigitKind::Reg, t.unroll)})};
+    std::int64_t registers = registers_wanted(p_, trial, inner_);
+    return std::max<std::int64_t>(1, p_.target.registers_per_sm / (t.lanes * t.down * registers));
+  }
+
+  /// Half the lanes, and twice the rows at a time: where fewer of many lanes are idle then, or as
+  /// many are and the last block of a tile would combine its parts in several steps.
+  void narrow(ColumnTile &t, std::int64_t n, std::int64_t columns) const {
+    auto idle = [&](const ColumnTile &some) {
+      std::int64_t columns_of_tiles = tiles(some, columns) * some.lanes * some.vectors * vec_;
+      return (columns_of_tiles - columns) * kIdleShare > columns ? columns_of_tiles - columns : 0;
+    };
+    while (t.lanes * t.vectors * vec_ > kLeastTile && t.lanes > 1) {
+      ColumnTile half = t;
+      half.lanes /= 2, half.down *= 2;
+      half.parts = parts_of_columns(half, n, columns);
+      bool combines_in_steps = t.parts > t.step() && idle(half) == idle(t);
+      if (idle(half) >= idle(t) && !combines_in_steps) return;
+      t = half;
+    }
   }
 
   std::int64_t expected_outer() const { return expected_at_least_1(extent(outer())); }

@@ -115,9 +115,11 @@ class MappingBuilder : protected MappingQueries {
   /// A few more blocks with fewer registers rather than a second wave of a few.
   std::int64_t in_one_wave(std::int64_t blocks) const {
     std::int64_t all = m_.cluster;
-    for (const Axis &a : m_.layout.axes)
+    for (const Axis &a : m_.layout.axes) {
+      if (a.dims[0] >= p_.domain.dims.size()) continue;  // a name of digits that others hold
       for (const Digit &d : a.digits)
         if (d.kind == DigitKind::Grid) all *= expected_at_least_1(d.extent);
+    }
     std::int64_t wanted = ceil_div(all, p_.target.num_sms);
     return wanted > blocks && wanted <= blocks * 4 / 3 ? wanted : blocks;
   }
