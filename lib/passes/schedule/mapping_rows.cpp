@@ -67,9 +67,10 @@ class Rows : MappingBuilder {
   bool is_packed() const { return p_.reductions.held_bytes % 4 != 0; }
 
   /// Whether one block of all threads holds the row packed, and so much of it that a cluster would
-  /// hold no more on an SM: it does without a cluster's barriers.
+  /// hold no more on an SM: it does without a cluster's barriers, unless half the SMs have no row.
   bool fills_sm(std::int64_t span) const {
     std::int64_t threads = p_.target.max_threads_per_block, held = p_.reductions.held_bytes;
+    if (!rows_alike() && 2 * expected(extent(kept_)) <= p_.target.num_sms) return false;
     bool is_much = is_packed() && span * held >= kRowBytesOnChip;
     return is_much && span <= threads * max_elements() && bytes_on_chip(span, 1, threads) > 0;
   }
