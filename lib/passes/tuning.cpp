@@ -21,7 +21,8 @@ struct Knob {
 constexpr std::array kKnobs = {
     Knob{"elements", &Tuning::elements, -4, 4}, Knob{"threads", &Tuning::threads, -4, 4},
     Knob{"vector", &Tuning::vector, -4, 0},     Knob{"blocks", &Tuning::blocks, -4, 4},
-    Knob{"resident", &Tuning::resident, 0, 32}, Knob{"stages", &Tuning::stages, 0, 8},
+    Knob{"abreast", &Tuning::abreast, -2, 2},   Knob{"resident", &Tuning::resident, 0, 32},
+    Knob{"stages", &Tuning::stages, 0, 8},
 };
 
 constexpr std::array<std::pair<std::string_view, RowForm>, 4> kForms = {{
@@ -61,7 +62,8 @@ void set_part(Tuning &tuning, std::string_view part) {
       return;
     }
   fail(ErrorCode::InvalidArgument,
-       "tuning: '{}' is none of elements=, threads=, vector=, blocks=, resident=, stages=, rows=",
+       "tuning: '{}' is none of elements=, threads=, vector=, blocks=, abreast=, resident=, stages=, "
+       "rows=",
        part);
 }
 
@@ -134,6 +136,7 @@ std::vector<Tuning> neighbours(const Tuning &tuning, int resident) {
   all.step(&Tuning::elements);
   all.step(&Tuning::threads);
   all.step(&Tuning::blocks);
+  all.step(&Tuning::abreast);
   for (int blocks : {resident + 1, resident - 1, 2 * resident, resident / 2, resident * 3 / 4})
     if (blocks > 0) all.vary(&Tuning::resident, blocks);
   all.vary_rows();

@@ -23,6 +23,7 @@ struct Tuning {
   int threads = 0;   // of a block
   int vector = 0;    // elements of an access; below 0 only
   int blocks = 0;    // that share a row or column
+  int abreast = 0;   // rows that a thread holds parts of
   int resident = 0;  // blocks that an SM shall hold, not a factor; 0: by rule
   int stages = 0;    // of pipes of bulk copies, not a factor; 0: by rule, 1: no pipe
   RowForm rows = RowForm::ByRule;

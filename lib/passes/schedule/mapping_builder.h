@@ -72,10 +72,11 @@ class MappingBuilder : protected MappingQueries {
     return axes;
   }
 
-  /// The kept dims: `rows` rows a block, at this stride of the thread index.
-  Axis rows_axis(std::int64_t rows, std::int64_t stride) const {
-    return axis(kept_, {digit(DigitKind::Grid, ceildiv(extent(kept_), rows)),
-                        digit(DigitKind::Thread, rows, stride)});
+  /// The kept dims: `rows` times `abreast` rows a block, at this stride of the thread index, and
+  /// neighbours in one thread.
+  Axis rows_axis(std::int64_t rows, std::int64_t stride, std::int64_t abreast = 1) const {
+    return axis(kept_, {digit(DigitKind::Grid, ceildiv(extent(kept_), rows * abreast)),
+                        digit(DigitKind::Thread, rows, stride), digit(DigitKind::Reg, abreast)});
   }
 
   /// The last block of a tile reads the parts with `down` threads at this stride.

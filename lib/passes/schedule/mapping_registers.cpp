@@ -61,7 +61,7 @@ class Registers : MappingQueries {
         m_.form == Form::Resident
             ? ceil_div(elements * bytes_held(has_edges), 4) + kResidentRegisters +
                   (p_.reductions.held_bytes % 4 == 0 ? 0 : kUnpackRegisters) +
-                  kRegistersPerByte * shared * std::max(vec, elements / kElementsPerVector)
+                  kRegistersPerByte * shared * std::max(vec, elements / states / kElementsPerVector)
             : ceil_div(elements * bytes + elements / states * shared +
                            states * p_.reductions.state_bytes,
                        4) +

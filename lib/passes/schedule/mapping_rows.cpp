@@ -141,7 +141,9 @@ class Rows : MappingBuilder {
     ClusterShape shape = cluster_of_row(span);
     std::int64_t blocks = std::clamp<std::int64_t>(scaled(shape.blocks, p_.tuning.blocks), 1,
                                                    max_row_cluster(p_.target));
-    std::int64_t wanted = elements_per_thread(n, head > 0);
+    // Vectors that start elsewhere in each row share no positions.
+    std::int64_t abreast = blocks > 1 || !aligned ? 1 : scaled(1, p_.tuning.abreast);
+    std::int64_t wanted = std::max<std::int64_t>(elements_per_thread(n, head > 0) / abreast, vec_);
     std::int64_t lanes = blocks > 1 ? tuned_threads(shape.threads) : row_threads(span, wanted);
     std::int64_t regs = ceil_div(span, blocks * lanes * vec_);
     m_.cluster = static_cast<int>(blocks);
@@ -151,7 +153,7 @@ class Rows : MappingBuilder {
                         {digit(DigitKind::Reg, regs), digit(DigitKind::Cta, blocks),
                          digit(DigitKind::Thread, lanes), digit(DigitKind::Vec, vec_)});
     if (!aligned) align(columns);
-    m_.layout.axes = {rows_axis(rows, lanes), columns};
+    m_.layout.axes = {rows_axis(rows, lanes, abreast), columns};
     add_row_limit(row + head, blocks * lanes * regs * vec_);
   }
 
