@@ -32,6 +32,9 @@ struct PartitionOptions {
   /// The most that may be kept in memory from forward to backward: what backward reads besides
   /// cotangents, inputs and outputs of forward included.
   std::optional<std::int64_t> budget_bytes;
+  /// The values to save in the place of a search, by the names in PartitionPlan::saved; none: all
+  /// is computed again but what may not be. With the names of a plan, its two graphs are made.
+  std::optional<std::vector<std::string>> save;
   /// Inputs that only backward gets; empty: those named d_<output>, as vjp calls them.
   std::vector<std::string> cotangents;
   /// Outputs of backward; empty: those named d_<input or value>, as grad and vjp call them.
@@ -49,7 +52,7 @@ struct ProgramPrice {
 
 /// A way to divide the graph.
 struct PartitionPlan {
-  std::string name;                 ///< "store all", "least memory", "chosen", ...
+  std::string name;                 ///< "store all", "outputs again", "recompute", "save s2", ...
   std::vector<std::string> saved;   ///< values that backward reads; outputs of forward included
   std::vector<std::string> inputs;  ///< of forward, that backward reads too
   ProgramPrice forward, backward;
@@ -87,8 +90,8 @@ struct Partition {
 /// cotangents backward computes what forward does not need. Results do not depend on what is saved,
 /// in their types and rounding points.
 /// Throws Error{InvalidArgument} for a graph without derivatives, for an output of forward that
-/// depends on a cotangent, for names that the graph does not have, and for a budget below the least
-/// that backward needs.
+/// depends on a cotangent, for names that the graph does not have, for values that cannot be saved,
+/// and for a budget below the least that backward needs.
 FUSE_API Partition partition(const Graph &joint, const PartitionOptions &options = {});
 
 /// The plans, the values with their prices, and the frontier, as text.

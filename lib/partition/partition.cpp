@@ -81,7 +81,7 @@ class Telling {
 };
 
 std::string Telling::name_of(const PricedDivision &priced) const {
-  if (priced.division.saved.empty()) return "recompute";
+  if (&priced == &search_.recompute_all()) return "recompute";
   if (&priced == &search_.store_all()) return "store all";
   if (&priced == &search_.outputs_again()) return "outputs again";
   if (&priced == &search_.least_memory()) return "least memory";
@@ -117,8 +117,8 @@ std::vector<PartitionPlan> Telling::plans() const {
     for (std::size_t i = 0; i < told.size(); i += 2) half.push_back(told[i]);
     told = std::move(half);
   }
-  for (const PricedDivision *p :
-       {&search_.store_all(), &search_.outputs_again(), &search_.least_memory(), &chosen_})
+  for (const PricedDivision *p : {&search_.store_all(), &search_.outputs_again(),
+                                  &search_.least_memory(), &search_.recompute_all(), &chosen_})
     if (std::find(told.begin(), told.end(), p) == told.end()) told.push_back(p);
   std::stable_sort(told.begin(), told.end(), [&](const auto *a, const auto *b) {
     if (a->division.saved.size() != b->division.saved.size())
@@ -173,6 +173,7 @@ Partition partition(const Graph &joint, const PartitionOptions &options) {
   Joint j = read_joint(canonical, options);
   Pricer pricer(j, options);
   Search search(j, pricer, options.budget_bytes);
+  if (options.save) search.take(*options.save);
   const PricedDivision &chosen = search.find();
   Telling telling(j, pricer, search);
   std::vector<SavedChoice> values = telling.values();

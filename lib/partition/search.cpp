@@ -7,6 +7,7 @@
 
 #include "ir/format.h"
 #include "ir/op.h"
+#include "ir/suggest.h"
 #include "partition/bottlenecks.h"
 
 #include <algorithm>
@@ -125,6 +126,10 @@ const PricedDivision &Search::outputs_again() {
 
 const PricedDivision &Search::least_memory() { return pricer_.price(cut(memory_prices())); }
 
+const PricedDivision &Search::recompute_all() {
+  return pricer_.price(std::vector<bool>(joint_.graph.size()));
+}
+
 bool Search::is_better(const PricedDivision &a, const PricedDivision &b) const {
   constexpr double kEqual = 1e-9;
   auto fits = [&](const PricedDivision &p) {
@@ -141,7 +146,8 @@ void Search::consider(const std::vector<bool> &save) {
 }
 
 void Search::propose() {
-  for (const PricedDivision *known : {&store_all(), &outputs_again(), &least_memory()})
+  for (const PricedDivision *known :
+       {&store_all(), &outputs_again(), &least_memory(), &recompute_all()})
     consider(known->save);
   for (double share : kShares) consider(cut(additive_prices(share, 0)));
   for (const PricedDivision *start : {&least_memory(), best_}) {
@@ -270,13 +276,32 @@ void Search::shed() {
   }
 }
 
-const PricedDivision &Search::find() {
-  if (best_) return *best_;
-  double least = least_memory().kept_bytes;
+void Search::require_budget(double least) const {
   if (budget_ && least > static_cast<double>(*budget_))
     fail(ErrorCode::InvalidArgument,
          "partition: graph {} cannot keep to a budget of {} bytes: backward needs at least {:.0f}",
          joint_.graph.name, *budget_, least);
+}
+
+void Search::take(const std::vector<std::string> &names) {
+  Division all;
+  all.saved = candidates_;
+  std::vector<std::string> known = saved_names(joint_, all);
+  std::vector<bool> save(joint_.graph.size());
+  for (const std::string &name : names) {
+    auto it = std::find(known.begin(), known.end(), name);
+    if (it == known.end())
+      fail(ErrorCode::InvalidArgument, "partition: graph {} has no value {} that can be saved{}",
+           joint_.graph.name, name, suggest(name, {known.begin(), known.end()}));
+    save[candidates_[static_cast<std::size_t>(it - known.begin())]] = true;
+  }
+  best_ = &pricer_.price(save);
+  require_budget(best_->kept_bytes);
+}
+
+const PricedDivision &Search::find() {
+  if (best_) return *best_;
+  require_budget(least_memory().kept_bytes);
   propose();
   save_what_backward_stores(best_);
   improve();

@@ -19,12 +19,17 @@ class Search {
   /// The fastest within the budget that the search meets, without what is saved for next to
   /// nothing. Throws Error{InvalidArgument} where none keeps to the budget.
   const PricedDivision &find();
+  /// Finds the division that saves these, which have the names that saved_names() gives. Throws
+  /// Error{InvalidArgument} for others, and where that does not keep to the budget.
+  void take(const std::vector<std::string> &names);
 
   /// Every value of forward that backward reads is saved.
   const PricedDivision &store_all();
   /// The same, but outputs are computed again.
   const PricedDivision &outputs_again();
   const PricedDivision &least_memory();
+  /// Nothing is saved but what may not be computed again.
+  const PricedDivision &recompute_all();
   /// All sets of at most 14 candidates; Error{InvalidArgument} for more.
   const PricedDivision &exhaustive();
 
@@ -45,6 +50,7 @@ class Search {
   CutPrice allowed(NodeId id, CutPrice price) const;
   bool lies_in_memory(NodeId id) const;
 
+  void require_budget(double least) const;
   void consider(const std::vector<bool> &save);
   bool is_better(const PricedDivision &a, const PricedDivision &b) const;
   void propose();

@@ -143,6 +143,45 @@ TEST(Partition, ABudgetBelowTheLeastIsRefused) {
       HasSubstr("cannot keep to a budget of 1000 bytes: backward needs at least 360710144"));
 }
 
+// --- Plans by name -------------------------------------------------------------------------------
+
+TEST(Partition, AnyPlanIsMadeOfWhatItSaves) {
+  Graph joint = weighted_chain(f32, 40);
+  Partition p = partition_for(joint, "h200");
+  ASSERT_TRUE(plan_named(p, "store all") && plan_named(p, "recompute")) << explain(p);
+  for (const PartitionPlan &plan : p.plans) {
+    PartitionOptions options;
+    options.save = plan.saved;
+    Partition same = partition(joint, options);
+    EXPECT_EQ(same.chosen.name, plan.name) << explain(same);
+    EXPECT_EQ(same.saved, plan.saved);
+    EXPECT_EQ(same.chosen.predicted_us, plan.predicted_us);
+    EXPECT_EQ(same.chosen.kept_bytes, plan.kept_bytes);
+    EXPECT_EQ(same.backward.data().inputs.size(), plan.saved.size() + plan.inputs.size() + 1);
+  }
+}
+
+TEST(Partition, ValuesWithoutNamesAreSavedByThoseOfPlans) {
+  Partition p = partition_for(sigmoid3(bf16), "h200");
+  const PartitionPlan *all = plan_named(p, "store all");
+  ASSERT_TRUE(all && all->saved.size() == 2) << explain(p);
+  PartitionOptions options;
+  options.save = {all->saved[1]};
+  EXPECT_EQ(partition(sigmoid3(bf16), options).saved, *options.save);
+}
+
+TEST(Partition, WhatCannotBeSavedIsRefused) {
+  PartitionOptions options;
+  auto message = [&] { return message_of([&] { (void)partition(sigmoid3(f32), options); }); };
+  options.save = {"s9"};
+  EXPECT_THAT(message(), HasSubstr("graph g has no value s9 that can be saved; did you mean s"));
+  options.save = {"x"};  // an input: read again, whatever is saved
+  EXPECT_THAT(message(), HasSubstr("no value x that can be saved"));
+  options.save = {"s1", "s2"};
+  options.budget_bytes = 1000;
+  EXPECT_THAT(message(), HasSubstr("cannot keep to a budget of 1000 bytes"));
+}
+
 // --- Marks ---------------------------------------------------------------------------------------
 
 TEST(Partition, KeptValuesAreSaved) {
