@@ -54,11 +54,15 @@ ExternFn stand_ins(const GraphData &graph) {
   };
 }
 
-void run_with_stand_ins(const Instance &instance) {
+std::vector<std::size_t> run_with_stand_ins(const Instance &instance) {
   Numbers numbers;
+  std::vector<std::size_t> launched;
   const Step *running = nullptr;  // the call itself does not tell the dtypes
   StepObserver observer;
-  observer.before = [&](const Step &step) { running = &step; };
+  observer.before = [&](const Step &step) {
+    running = &step;
+    if (!step.is_extern) launched.push_back(step.kernel);
+  };
   instance.run(observer, [&](const ExternCall &call) {
     for (std::size_t i = 0; i < call.num_results; ++i) {
       DType dtype = running->dtypes[call.num_operands + i];
@@ -66,6 +70,7 @@ void run_with_stand_ins(const Instance &instance) {
       instance.fill(const_cast<void *>(result.data), bytes_of(result, dtype), numbers.of(dtype));
     }
   });
+  return launched;
 }
 
 }  // namespace fuse::bench

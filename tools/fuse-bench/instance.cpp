@@ -41,6 +41,8 @@ Executable compile_source(const Source &source, Executor executor, bool tune) {
   CompileOptions options;
   options.executor = executor;
   options.tune = tune;
+  options.target = source.target;
+  options.strict = source.strict;
   return source.graph ? compile(*source.graph, options)
                       : compile_kernel(parse_kernel(source.kernel), options);
 }
@@ -81,6 +83,17 @@ std::map<std::string, std::int64_t> gathered_bytes(const GraphData &g) {
   return by_name;
 }
 
+/// Extern operations by name, without what their calls need besides tensors.
+std::map<std::string, int> count_externs(const GraphData &g) {
+  std::map<std::string, int> counts;
+  for (NodeId id = 0; id < g.size(); ++id) {
+    if (g.node(id).op != Op::Extern) continue;
+    const std::string &name = g.attr<ExternAttr>(id).name;
+    ++counts[name.substr(0, name.find('('))];
+  }
+  return counts;
+}
+
 }  // namespace
 
 Source::Source(const Row &row, const Bindings &sizes) {
@@ -91,6 +104,18 @@ Source::Source(const Row &row, const Bindings &sizes) {
   } else {
     graph = parse(with_sizes(text, sizes), row.path);
   }
+}
+
+std::vector<Tensor> random_inputs(const Row &row, const Bindings &sizes,
+                                  const std::vector<ArgumentInfo> &inputs,
+                                  const Bindings &symbols) {
+  constexpr std::uint64_t kSeed = 20;
+  std::mt19937_64 random(kSeed);
+  std::vector<Tensor> tensors;
+  for (const ArgumentInfo &info : inputs)
+    tensors.push_back(random_tensor(info.dtype, drawn_shape(evaluate(info.shape, symbols)),
+                                    index_limit(row, info.name, sizes), random));
+  return tensors;
 }
 
 CompileTimes time_compilation(const Source &source, int device) {
@@ -133,7 +158,9 @@ double time_from_disk(const Source &source) {
 
 Instance::Instance(const Source &source, Executor executor, bool tune)
     : symbols_(source.symbols), executable_(compile_source(source, executor, tune)) {
-  if (source.graph) gathered_ = gathered_bytes(source.graph->data());
+  if (!source.graph) return;
+  gathered_ = gathered_bytes(source.graph->data());
+  externs_ = count_externs(source.graph->data());
 }
 
 std::int64_t Instance::ideal_bytes() const {
@@ -146,16 +173,6 @@ std::int64_t Instance::ideal_bytes() const {
       total += gathered == gathered_.end() ? bytes : std::min(bytes, gathered->second);
     }
   return total;
-}
-
-std::vector<Tensor> Instance::random_inputs(const Row &row, const Bindings &sizes) const {
-  constexpr std::uint64_t kSeed = 20;
-  std::mt19937_64 random(kSeed);
-  std::vector<Tensor> tensors;
-  for (const ArgumentInfo &info : executable_.inputs())
-    tensors.push_back(random_tensor(info.dtype, drawn_shape(shape_of(info)),
-                                    index_limit(row, info.name, sizes), random));
-  return tensors;
 }
 
 DeviceBuffer Instance::allocate(std::size_t bytes) const {
@@ -187,8 +204,31 @@ void Instance::set_arguments(const std::vector<Tensor> &inputs) {
   std::vector<ArgumentInfo> infos = executable_.inputs();
   scalars_.reserve(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) set_input(infos[i], inputs[i]);
+  finish_arguments();
+}
+
+void Instance::set_arguments(const std::map<std::string, Tensor> &inputs, const Addresses &lying) {
+  std::vector<ArgumentInfo> infos = executable_.inputs();
+  scalars_.reserve(infos.size());
+  for (const ArgumentInfo &info : infos)
+    if (auto there = lying.find(info.name); there != lying.end())
+      arguments_.push_back(there->second);
+    else
+      set_input(info, inputs.at(info.name));
+  finish_arguments();
+}
+
+void Instance::finish_arguments() {
   for (const ArgumentInfo &info : executable_.outputs()) add_output(info);
   launcher_ = executable_.bind(Dims(symbols_));
+}
+
+Addresses Instance::addresses() const {
+  Addresses by_name;
+  std::size_t next = 0;
+  for (const auto &infos : {executable_.inputs(), executable_.outputs()})
+    for (const ArgumentInfo &info : infos) by_name[info.name] = arguments_[next++];
+  return by_name;
 }
 
 void Instance::run() const {
@@ -213,14 +253,20 @@ std::int64_t Instance::memory_bytes() const {
 
 std::vector<Tensor> Instance::outputs() const {
   std::vector<Tensor> tensors;
+  for (const ArgumentInfo &info : executable_.outputs()) tensors.push_back(*output(info.name));
+  return tensors;
+}
+
+std::optional<Tensor> Instance::output(std::string_view name) const {
   std::vector<ArgumentInfo> infos = executable_.outputs();
   std::size_t first = buffers_.size() - infos.size();
   for (std::size_t i = 0; i < infos.size(); ++i) {
+    if (infos[i].name != name) continue;
     Tensor tensor(infos[i].dtype, shape_of(infos[i]));
     buffers_[first + i].copy_to_host(tensor.bytes.data(), tensor.bytes.size());
-    tensors.push_back(std::move(tensor));
+    return tensor;
   }
-  return tensors;
+  return std::nullopt;
 }
 
 }  // namespace fuse::bench

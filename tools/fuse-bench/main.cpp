@@ -5,6 +5,7 @@
 // stderr.
 #include "calibrate.h"
 #include "compare.h"
+#include "gradient_report.h"
 #include "launch_report.h"
 #include "measure.h"
 #include "program_row.h"
@@ -13,9 +14,11 @@
 #include "runtime/device.h"
 #include "temporary_folder.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 
 namespace {
 
@@ -33,51 +36,87 @@ void list(const std::vector<Row> &rows) {
   for (const Row &row : rows) std::printf("%-34s %s\n", row.name.c_str(), row.path.c_str());
 }
 
-std::vector<Result> measure_all(const std::vector<Row> &rows, const GpuTimer *timer,
-                                const Machine &machine, const Options &options) {
-  std::vector<Result> results;
+/// A kind of rows: how one is measured, and what is written of it.
+template <class R>
+struct Kind {
+  // Gives what measures the row of a position.
+  std::function<R(std::size_t)> (*start)(const std::vector<Row> &rows, const GpuTimer *timer,
+                                         const Options &options);
+  std::string (*head)();
+  std::string (*row)(const R &result, double copy);
+  std::string (*foot)(const Machine &machine, const std::vector<R> &results);
+  void (*write_json)(const std::string &path, const Machine &machine,
+                     const std::vector<R> &results);
+};
+
+std::function<Result(std::size_t)> start_programs(const std::vector<Row> &rows,
+                                                  const GpuTimer *timer, const Options &options) {
+  return [&rows, timer, &options](std::size_t i) { return measure(rows[i], timer, options); };
+}
+
+constexpr Kind<Result> kPrograms = {start_programs, table_head, table_row, table_foot, write_json};
+constexpr Kind<GradientResult> kGradients = {start_gradients, gradient_head, gradient_row,
+                                             gradient_foot, write_gradient_json};
+
+template <class R>
+std::vector<R> measure_all(const Kind<R> &kind, const std::vector<Row> &rows, const GpuTimer *timer,
+                           const Machine &machine, const Options &options) {
+  std::vector<R> results;
   Progress progress(rows.size());
-  put(table_head());
-  for (const Row &row : rows) {
-    progress.next(row.name);
-    results.push_back(measure(row, timer, options));
+  put(kind.head());
+  std::function<R(std::size_t)> measure_row = kind.start(rows, timer, options);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    progress.next(rows[i].name);
+    results.push_back(measure_row(i));
     progress.clear();
-    put(table_row(results.back(), machine.copy()));
-    if (options.kernels) put(kernel_table(results.back(), machine.copy()));
-    if (!options.json.empty()) write_json(options.json, machine, results);  // a kill loses nothing
+    put(kind.row(results.back(), machine.copy()));
+    // A kill loses nothing.
+    if (!options.json.empty()) kind.write_json(options.json, machine, results);
   }
   return results;
 }
 
 /// Rows of a run as a file of results has them.
-std::vector<Measured> measured(const std::vector<Result> &results, double copy) {
+template <class R>
+std::vector<Measured> measured(const std::vector<R> &results, double copy) {
   std::vector<Measured> rows;
-  for (const Result &r : results)
-    if (r.us > 0) rows.push_back({r.row.name, fraction_of_copy(r, copy)});
+  for (const R &r : results)
+    if (double fraction = fraction_of_copy(r, copy); fraction > 0)
+      rows.push_back({r.row.name, fraction});
   return rows;
 }
 
-int finish(const Options &options, const Machine &machine, const std::vector<Result> &results) {
-  put(table_foot(machine, results));
-  if (!options.json.empty()) write_json(options.json, machine, results);
+template <class R>
+int finish(const Kind<R> &kind, const Options &options, const Machine &machine,
+           const std::vector<R> &results) {
+  put(kind.foot(machine, results));
+  if (!options.json.empty()) kind.write_json(options.json, machine, results);
   if (!options.compare.empty())
     put(comparison(read_measured(options.compare), measured(results, machine.copy())));
   bool failed = false, wrong = false;
-  for (const Result &r : results) {
+  for (const R &r : results) {
     failed = failed || !r.error.empty();
-    wrong = wrong || !r.verdict.passed;
+    wrong = wrong || !r.passed();
   }
   return wrong ? kMismatch : failed ? kProgram : kOk;
 }
 
-int run_on_gpu(const Options &options, const std::vector<Row> &rows) {
+template <class R>
+int run_on_gpu(const Kind<R> &kind, const Options &options, const std::vector<Row> &rows) {
   ContextScope scope(primary_context(0));
   GpuTimer timer(0, options.runs);
   Machine machine = describe_machine(0);
-  machine.copy_before = machine.copy_after = timer.copy_bandwidth();
-  std::vector<Result> results = measure_all(rows, &timer, machine, options);
-  machine.copy_after = timer.copy_bandwidth();
-  return finish(options, machine, results);
+  if (!options.once) machine.copy_before = machine.copy_after = timer.copy_bandwidth();
+  std::vector<R> results = measure_all(kind, rows, &timer, machine, options);
+  if (!options.once) machine.copy_after = timer.copy_bandwidth();
+  return finish(kind, options, machine, results);
+}
+
+template <class R>
+int run(const Kind<R> &kind, const Options &options, const std::vector<Row> &rows) {
+  if (options.on == Executor::Gpu) return run_on_gpu(kind, options, rows);
+  Machine machine = describe_machine(-1);
+  return finish(kind, options, machine, measure_all(kind, rows, nullptr, machine, options));
 }
 
 int run_launches(const Options &options, const std::vector<Row> &rows) {
@@ -101,10 +140,21 @@ int run_launches(const Options &options, const std::vector<Row> &rows) {
 
 std::vector<Row> rows_of(const Options &options) {
   std::vector<Row> rows;
-  for (const std::string &file : options.files) rows.push_back(row_of_file(file, options.dims));
+  for (const std::string &file : options.files) {
+    rows.push_back(row_of_file(file, options.dims));
+    rows.back().grad = options.grad;
+  }
   if (options.files.empty()) rows = select(read_suite(options.suite), options.filters);
   if (rows.empty()) throw UsageError("no row has such a name; --list prints them");
   return rows;
+}
+
+bool are_gradients(const std::vector<Row> &rows) {
+  auto count =
+      std::count_if(rows.begin(), rows.end(), [](const Row &r) { return r.is_gradient(); });
+  if (count > 0 && static_cast<std::size_t>(count) < rows.size())
+    throw UsageError("some rows have \"grad\" and some have not: choose those of one kind");
+  return count > 0;
 }
 
 int drive_calibration(const Options &options) {
@@ -127,9 +177,9 @@ int drive(const Options &options) {
     return kOk;
   }
   if (options.launch) return run_launches(options, rows);
-  if (options.on == Executor::Gpu) return run_on_gpu(options, rows);
-  Machine machine = describe_machine(-1);
-  return finish(options, machine, measure_all(rows, nullptr, machine, options));
+  if (!are_gradients(rows)) return run(kPrograms, options, rows);
+  if (options.tune) throw UsageError("--tune: rows with \"grad\" are not tuned");
+  return run(kGradients, options, rows);
 }
 
 /// Times of launches and of the machine need no disk cache, those of compilations an empty one.

@@ -9,13 +9,6 @@ namespace fuse::bench {
 
 namespace {
 
-std::string words_of(const Bindings &sizes) {
-  std::string text;
-  for (const auto &[name, size] : sizes)
-    append(text, "{}{}={}", text.empty() ? "" : " ", name, size);
-  return text.empty() ? "its own sizes" : text;
-}
-
 /// The small instance on its own: random inputs, every element judged.
 void check_small(const Row &row, Executor executor, Verdict &verdict) {
   Source source(row, *row.check);
@@ -45,22 +38,6 @@ void check_large(const Row &row, const Instance &instance, const std::vector<Ten
   verdict.what = "all of it, repeating what is evaluated at " + words_of(*row.check);
 }
 
-void add_reports(const Instance &instance, Result &result) {
-  double longest = -1;
-  for (KernelReport &k : instance.executable().kernels(Dims(instance.symbols()))) {
-    result.predicted_us += k.predicted_us;
-    result.registers = std::max(result.registers, k.registers);
-    result.spills += std::max(k.spills, 0);
-    if (k.predicted_us > longest) {
-      result.bound = k.bound;
-      result.occupancy = k.occupancy;
-    }
-    longest = std::max(longest, k.predicted_us);
-    result.kernels.push_back({std::move(k)});
-  }
-  result.bytes = instance.ideal_bytes();
-}
-
 /// The time of the row with tuned mappings, judged like that by the rules.
 void measure_tuned(const Row &row, const Source &source, const GpuTimer &timer,
                    const std::vector<Tensor> &inputs, Result &result) {
@@ -74,50 +51,24 @@ void measure_tuned(const Row &row, const Source &source, const GpuTimer &timer,
       result.mappings.push_back(d.about + ": " + d.chosen + ", " + d.why);
 }
 
-/// Extern operations by name, without what their calls need besides tensors.
-std::map<std::string, int> count_externs(const Source &source) {
-  std::map<std::string, int> counts;
-  if (!source.graph) return counts;
-  const GraphData &g = source.graph->data();
-  for (NodeId id = 0; id < g.size(); ++id) {
-    if (g.node(id).op != Op::Extern) continue;
-    const std::string &name = g.attr<ExternAttr>(id).name;
-    ++counts[name.substr(0, name.find('('))];
-  }
-  return counts;
-}
-
-/// What others run between the kernels reads and writes arguments, too: what counts is what the
-/// kernels move.
-void add_externs(const Source &source, Result &result) {
-  result.externs = count_externs(source);
-  if (!result.externs.empty()) result.bytes = static_cast<std::int64_t>(result.kernel_bytes());
-}
-
-void add_kernel_times(const Instance &instance, const GpuTimer &timer, Result &result) {
-  std::size_t count = result.kernels.size();
-  std::vector<double> in_turn = kernel_times(instance, count, timer, L2::AsLeft);
-  std::vector<double> cold = kernel_times(instance, count, timer, L2::Flushed);
-  for (std::size_t i = 0; i < count; ++i) {
-    result.kernels[i].us = in_turn[i];
-    result.kernels[i].cold_us = cold[i];
-  }
-}
-
 void measure_on_gpu(const Row &row, const GpuTimer &timer, const Options &options, Result &result) {
   Source source(row, row.sizes);
-  result.cold = time_compilation(source, 0);
-  result.warm = time_compilation(source, 0);
+  if (!options.once) {
+    result.cold = time_compilation(source, 0);
+    result.warm = time_compilation(source, 0);
+  }
   Instance instance(source, Executor::Gpu);
-  if (double ms = time_from_disk(source); ms > 0) result.from_disk_ms = ms + result.warm.load;
+  if (double ms = options.once ? 0 : time_from_disk(source); ms > 0)
+    result.from_disk_ms = ms + result.warm.load;
   add_reports(instance, result);
-  add_externs(source, result);
-  if (row.check && !row.repeats) check_small(row, Executor::Gpu, result.verdict);
+  if (row.check && !row.repeats && !options.once) check_small(row, Executor::Gpu, result.verdict);
   std::vector<Tensor> inputs =
       row.check && row.repeats ? small_inputs(row) : instance.random_inputs(row, row.sizes);
   instance.set_arguments(inputs);
   result.memory = instance.memory_bytes();
-  run_with_stand_ins(instance);
+  std::vector<std::size_t> launches = run_with_stand_ins(instance);
+  if (options.once) result.launches = std::move(launches);
+  if (options.once) return;
   if (row.check) check_large(row, instance, inputs, result.verdict);
   result.us = timer.median_us([&] { instance.run(); });
   result.queued_us = timer.queued_us([&] { instance.run(); });
@@ -129,11 +80,39 @@ void check_on_host(const Row &row, Result &result) {
   Source source(row, row.sizes);
   if (row.is_kernel()) return;
   add_reports(Instance(source, Executor::None), result);
-  add_externs(source, result);
   if (row.check) check_small(row, Executor::Host, result.verdict);
 }
 
 }  // namespace
+
+void add_reports(const Instance &instance, Result &result) {
+  double longest = -1;
+  for (KernelReport &k : instance.executable().kernels(Dims(instance.symbols()))) {
+    result.predicted_us += k.predicted_us;
+    result.registers = std::max(result.registers, k.registers);
+    result.spills += std::max(k.spills, 0);
+    if (k.predicted_us > longest) {
+      result.bound = k.bound;
+      result.occupancy = k.occupancy;
+    }
+    longest = std::max(longest, k.predicted_us);
+    result.kernels.push_back({std::move(k)});
+  }
+  result.externs = instance.externs();
+  // What others run between the kernels reads and writes arguments, too.
+  result.bytes = result.externs.empty() ? instance.ideal_bytes()
+                                        : static_cast<std::int64_t>(result.kernel_bytes());
+}
+
+void add_kernel_times(const Instance &instance, const GpuTimer &timer, Result &result) {
+  std::size_t count = result.kernels.size();
+  std::vector<double> in_turn = kernel_times(instance, count, timer, L2::AsLeft);
+  std::vector<double> cold = kernel_times(instance, count, timer, L2::Flushed);
+  for (std::size_t i = 0; i < count; ++i) {
+    result.kernels[i].us = in_turn[i];
+    result.kernels[i].cold_us = cold[i];
+  }
+}
 
 Result measure(const Row &row, const GpuTimer *timer, const Options &options) {
   Result result;

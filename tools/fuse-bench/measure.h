@@ -32,6 +32,7 @@ struct Result {
   bool each_kernel = false;            // the kernels are looked at one by one
   std::map<std::string, int> externs;  // how often the program calls each; nobody runs them
   std::int64_t bytes = 0;              // ideal; with externs, of the kernels
+  std::vector<std::size_t> launches;   // kernels by position, in their order; with --once
   double predicted_us = 0;
   std::string bound;  // of the kernel that is predicted to take longest
 
@@ -46,12 +47,17 @@ struct Result {
   double tuned_us = 0;                // with CompileOptions::tune; 0: not asked for
   std::vector<std::string> mappings;  // what tuning chose, kernel by kernel
 
+  bool passed() const { return verdict.passed; }
   double kernel_bytes() const {
     double total = 0;
     for (const KernelResult &k : kernels) total += k.bytes();
     return total;
   }
 };
+
+/// What the program says of itself: kernels, bytes, predictions.
+void add_reports(const Instance &instance, Result &result);
+void add_kernel_times(const Instance &instance, const GpuTimer &timer, Result &result);
 
 /// Without a timer: compiles and checks the small instance on the host. Kernels are timed one by
 /// one, and tuned, only where the options say so. Never throws Error.

@@ -23,6 +23,8 @@ Examples:
   fuse-bench softmax 'row sum'             rows whose names contain either
   fuse-bench softmax.fuse --dim=R=4096,C=1000     a program of your own
   fuse-bench --suite=bench/suite/kernels.json --json=kernels.json
+  fuse-bench --suite=bench/suite/gradients.json   forward and backward, by plans of what is saved
+  fuse-bench softmax.fuse --grad=x --dim=R=4096,C=1000     the same of a program of your own
   fuse-bench --compare=bench/results/old.json
   fuse-bench --compare=old.json --with=new.json   two files, nothing is run
   fuse-bench --launch chain                what a launch costs the host, beside cuLaunchKernel
@@ -77,8 +79,14 @@ void check(const Options &o) {
   refuse(o.runs < 1, "--runs: must be positive");
   refuse(!o.dims.empty() && o.files.empty(),
          "--dim: wants a program, as in fuse-bench softmax.fuse --dim=R=4096");
+  refuse(!o.grad.empty() && o.files.empty(),
+         "--grad: wants a program, as in fuse-bench softmax.fuse --grad=x");
+  refuse(o.launch && !o.grad.empty(), "--launch and --grad: one at a time");
   refuse(o.launch && o.calibrate, "--launch and --calibrate: one at a time");
   refuse(o.calibrate && !o.files.empty(), "--calibrate: measures the machine and takes no program");
+  refuse(
+      o.once && (o.on == Executor::Host || o.kernels || o.tune || !o.compare.empty()),
+      "--once: takes no times, and --on=host, --kernels, --tune and --compare mean nothing there");
   bool is_special = o.launch || o.calibrate;
   refuse(is_special && !o.compare.empty(), "--compare: is for times, not --launch or --calibrate");
   refuse(is_special && o.on == Executor::Host && !o.list,
@@ -92,12 +100,18 @@ void add_options(CLI::App &app, Options &options, Words &words) {
       ->type_name("N=32")
       ->allow_extra_args(false)
       ->delimiter(',');
+  app.add_option("--grad", options.grad,
+                 "measure forward and backward of the files, by derivatives of these inputs")
+      ->type_name("x,w")
+      ->allow_extra_args(false)
+      ->delimiter(',');
   app.add_option("--suite", options.suite, "list of rows")->capture_default_str();
   app.add_option("--json", options.json, "write the results to this file too");
   app.add_option("--compare", options.compare, "set the results beside those of this file");
   app.add_option("--with", options.with, "with --compare: results of this file, without a run");
   app.add_option("--on", words.on, "gpu, or host to check without times")->capture_default_str();
   app.add_option("--runs", options.runs, "timed runs of a row")->capture_default_str();
+  app.add_flag("--once", options.once, "run each program once and take no times: for profilers");
   app.add_flag("--kernels", options.kernels, "the largest kernels of each row, each with its time");
   app.add_flag("--tune", options.tune, "time each row with measured mappings too");
   app.add_flag("--list", options.list, "print the rows and stop");

@@ -14,12 +14,14 @@ struct Options {
   std::vector<std::string> filters;  // parts of the names of rows; none: all rows
   std::vector<std::string> files;    // programs to measure in the place of a suite
   Bindings dims;                     // sizes of their symbols
+  std::vector<std::string> grad;     // inputs to differentiate them by
   std::string suite = "bench/suite/suite.json";
   std::string json;     // where results are written too; empty: nowhere
   std::string compare;  // earlier results to set beside these
   std::string with;     // results that stand for a run
   Executor on = Executor::Gpu;
   int runs = 30;
+  bool once = false;     // no times: each program runs once, for profilers
   bool kernels = false;  // each kernel of each row
   bool tune = false;     // tuned mappings too
   bool list = false;

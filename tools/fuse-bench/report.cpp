@@ -84,42 +84,20 @@ json json_of(const KernelResult &k) {
   return object;
 }
 
-json json_of(const Verdict &verdict) {
-  json object = {
-      {"checked", verdict.what}, {"correct", verdict.passed}, {"mismatch", verdict.wrong}};
-  if (verdict.accuracy)
-    object.update(
-        {{"ulps", verdict.accuracy->ulps}, {"relative_error", verdict.accuracy->relative}});
-  return object;
-}
-
 json json_of(const Result &r, double copy) {
   json object = {{"name", r.row.name}, {"file", r.row.path}, {"sizes", r.row.sizes}};
   if (!r.error.empty()) {
     object["error"] = r.error;
     return object;
   }
-  object.update({{"kernels", r.kernels.size()},
-                 {"bytes", r.bytes},
-                 {"kernel_bytes", r.kernel_bytes()},
-                 {"predicted_us", r.predicted_us},
-                 {"bound", r.bound}});
-  object.update(json_of(r.verdict));
-  if (!r.externs.empty()) object["externs"] = r.externs;
+  object.update(program_json(r, copy));
+  object.update(verdict_json(r.verdict));
   if (r.us > 0)
-    object.update({{"us", r.us},
-                   {"queued_us", r.queued_us},
-                   {"memory_bytes", r.memory},
-                   {"fraction_of_copy", fraction_of_copy(r, copy)},
-                   {"registers", r.registers},
-                   {"spill_bytes", r.spills},
-                   {"occupancy", r.occupancy},
+    object.update({{"memory_bytes", r.memory},
                    {"compile_cold", json_of(r.cold)},
                    {"compile_warm", json_of(r.warm)},
                    {"from_disk_ms", r.from_disk_ms}});
   if (r.tuned_us > 0) object.update({{"tuned_us", r.tuned_us}, {"mappings", r.mappings}});
-  if (r.each_kernel)
-    for (const KernelResult &k : r.kernels) object["by_kernel"].push_back(json_of(k));
   return object;
 }
 
@@ -152,15 +130,6 @@ std::string kernel_line(const KernelResult &k, double copy) {
     append(text, "{:<34} {:>9} {:>6} {:>9.1f} {:<7} {:>4} {:>5} {:>9.1f} MB\n", name, "-", "-",
            k.report.predicted_us, k.report.bound, "-", "-", 1e-6 * k.bytes());
   return text;
-}
-
-/// |predicted - measured| / measured of the rows with times, ascending.
-std::vector<double> prediction_errors(const std::vector<Result> &results) {
-  std::vector<double> errors;
-  for (const Result &r : results)
-    if (r.us > 0 && r.predicted_us > 0) errors.push_back(std::fabs(r.predicted_us - r.us) / r.us);
-  std::sort(errors.begin(), errors.end());
-  return errors;
 }
 
 }  // namespace
@@ -203,7 +172,7 @@ std::string table_row(const Result &r, double copy) {
     append(text, "    tuned {:.1f} us, {:.1f} % of copy, {:+.1f} %\n", r.tuned_us,
            100 * fraction_of_copy(r, copy) * r.us / r.tuned_us, 100 * (r.tuned_us / r.us - 1));
   for (const std::string &mapping : r.mappings) text += "    " + mapping + "\n";
-  return text;
+  return r.each_kernel ? text + kernel_table(r, copy) : text;
 }
 
 std::string kernel_table(const Result &r, double copy) {
@@ -216,23 +185,65 @@ std::string kernel_table(const Result &r, double copy) {
   return text;
 }
 
-std::string table_foot(const Machine &machine, const std::vector<Result> &results) {
-  std::size_t failed = 0, wrong = 0;
-  for (const Result &r : results) {
-    failed += !r.error.empty();
-    wrong += r.error.empty() && !r.verdict.passed;
-  }
-  std::string text;
-  append(text, "{}", machine.device);
+std::string machine_line(const Machine &machine) {
+  std::string text = machine.device;
   if (machine.copy() > 0)
     append(text, ", driver {}, CUDA {}.{}, target {}: copy {:.3f} TB/s before, {:.3f} after",
            machine.driver, machine.cuda / 1000, machine.cuda % 1000 / 10, machine.target,
            machine.copy_before.timed * 1e-12, machine.copy_after.timed * 1e-12);
-  append(text, "\n{} rows, {} failed, {} wrong\n", results.size(), failed, wrong);
-  if (std::vector<double> errors = prediction_errors(results); !errors.empty())
-    append(text, "predictions are off by {:.0f} % (median), {:.0f} % (worst)\n",
-           100 * errors[errors.size() / 2], 100 * errors.back());
-  return text;
+  return text + "\n";
+}
+
+std::string prediction_line(const std::vector<std::pair<double, double>> &predicted_measured) {
+  std::vector<double> errors;
+  for (auto [predicted, measured] : predicted_measured)
+    if (measured > 0 && predicted > 0) errors.push_back(std::fabs(predicted - measured) / measured);
+  if (errors.empty()) return "";
+  std::sort(errors.begin(), errors.end());
+  return formatted("predictions are off by {:.0f} % (median), {:.0f} % (worst)\n",
+                   100 * errors[errors.size() / 2], 100 * errors.back());
+}
+
+std::string table_foot(const Machine &machine, const std::vector<Result> &results) {
+  std::size_t failed = 0, wrong = 0;
+  std::vector<std::pair<double, double>> times;
+  for (const Result &r : results) {
+    failed += !r.error.empty();
+    wrong += r.error.empty() && !r.verdict.passed;
+    times.emplace_back(r.predicted_us, r.us);
+  }
+  return machine_line(machine) +
+         formatted("{} rows, {} failed, {} wrong\n", results.size(), failed, wrong) +
+         prediction_line(times);
+}
+
+json verdict_json(const Verdict &verdict) {
+  json object = {
+      {"checked", verdict.what}, {"correct", verdict.passed}, {"mismatch", verdict.wrong}};
+  if (verdict.accuracy)
+    object.update(
+        {{"ulps", verdict.accuracy->ulps}, {"relative_error", verdict.accuracy->relative}});
+  return object;
+}
+
+json program_json(const Result &r, double copy) {
+  json object = {{"kernels", r.kernels.size()},
+                 {"bytes", r.bytes},
+                 {"kernel_bytes", r.kernel_bytes()},
+                 {"predicted_us", r.predicted_us},
+                 {"bound", r.bound}};
+  if (!r.externs.empty()) object["externs"] = r.externs;
+  for (std::size_t kernel : r.launches) object["launches"].push_back(r.kernels[kernel].report.name);
+  if (r.us > 0)
+    object.update({{"us", r.us},
+                   {"queued_us", r.queued_us},
+                   {"fraction_of_copy", fraction_of_copy(r, copy)},
+                   {"registers", r.registers},
+                   {"spill_bytes", r.spills},
+                   {"occupancy", r.occupancy}});
+  if (r.each_kernel)
+    for (const KernelResult &k : r.kernels) object["by_kernel"].push_back(json_of(k));
+  return object;
 }
 
 json document_of(const Machine &machine) {

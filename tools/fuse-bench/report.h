@@ -6,6 +6,7 @@
 #include "runtime/gpu_timer.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fuse::bench {
@@ -29,10 +30,14 @@ double fraction_of_copy(const Result &result, double copy);
 Machine describe_machine(int device);
 
 std::string table_head();
-/// One line, and another with what went wrong.
+/// One line, another with what went wrong, and the kernels where they are looked at one by one.
 std::string table_row(const Result &result, double copy);
-/// The kernels of a row that take longest, and what the row leaves out.
+/// The kernels of a program that take longest, and what it leaves out.
 std::string kernel_table(const Result &result, double copy);
+/// The device with its versions and its copy bandwidth.
+std::string machine_line(const Machine &machine);
+/// How far predictions are from measured times, of which there is a pair each.
+std::string prediction_line(const std::vector<std::pair<double, double>> &predicted_measured);
 std::string table_foot(const Machine &machine, const std::vector<Result> &results);
 
 /// Writes all of it as JSON. Throws Error{Io}.

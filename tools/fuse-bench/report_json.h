@@ -9,6 +9,10 @@
 
 namespace fuse::bench {
 
+/// A program's kernels, bytes and times, and what came of its check.
+nlohmann::json program_json(const Result &result, double copy);
+nlohmann::json verdict_json(const Verdict &verdict);
+
 /// The date, and the versions of all that took part.
 nlohmann::json document_of(const Machine &machine);
 

@@ -1,6 +1,8 @@
 // JSON -> rows.
 #include "suite.h"
 
+#include "ir/format.h"
+
 #include <fuse/error.h>
 
 #include <nlohmann/json.hpp>
@@ -43,6 +45,7 @@ Row row_of(const nlohmann::json &object, const std::filesystem::path &folder) {
     for (const auto &[name, size] : bindings_of(object["check"])) (*row.check)[name] = size;
   }
   row.repeats = object.value("repeats", false);
+  row.grad = object.value("grad", std::vector<std::string>());
   if (object.contains("index_limit")) row.index_limits = limits_of(object["index_limit"]);
   return row;
 }
@@ -55,6 +58,13 @@ std::string read_file(const std::string &path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+std::string words_of(const Bindings &sizes) {
+  std::string text;
+  for (const auto &[name, size] : sizes)
+    append(text, "{}{}={}", text.empty() ? "" : " ", name, size);
+  return text.empty() ? "its own sizes" : text;
 }
 
 std::int64_t index_limit(const Row &row, const std::string &input, const Bindings &sizes) {

@@ -25,10 +25,15 @@ struct Row {
   bool repeats = false;
   // Integers of inputs are below these, a number or the name of a size: by input, "" for the rest.
   std::map<std::string, std::string> index_limits;
-  bool is_whole = false;  // the instance to check is all of it, with or without sizes
+  std::vector<std::string> grad;  // inputs by which it is differentiated; none: it is run as it is
+  bool is_whole = false;          // the instance to check is all of it, with or without sizes
 
+  bool is_gradient() const { return !grad.empty(); }
   bool is_kernel() const { return path.ends_with(".kernel"); }
 };
+
+/// "C=4096 R=8".
+std::string words_of(const Bindings &sizes);
 
 /// What integers of the input are below, in an instance of these sizes. Throws Error{Parse}.
 std::int64_t index_limit(const Row &row, const std::string &input, const Bindings &sizes);

@@ -53,6 +53,18 @@ TEST(BenchOptions, WhatHasNoMeaningTogetherIsRefused) {
   EXPECT_THAT(refused({"--lunch"}), HasSubstr("--lunch"));
 }
 
+TEST(BenchOptions, FilesMayBeDifferentiated) {
+  EXPECT_THAT(parsed({"x.fuse", "--grad=x,w"}).grad, ElementsAre("x", "w"));
+  EXPECT_THAT(refused({"softmax", "--grad=x"}), HasSubstr("--grad: wants a program"));
+  EXPECT_THAT(refused({"x.fuse", "--grad=x", "--launch"}), HasSubstr("--launch and --grad"));
+}
+
+TEST(BenchOptions, RunsWithoutTimesHaveNone) {
+  EXPECT_TRUE(parsed({"--once"}).once);
+  for (const char *timed : {"--on=host", "--kernels", "--tune", "--compare=old"})
+    EXPECT_THAT(refused({"--once", timed}), HasSubstr("--once: takes no times")) << timed;
+}
+
 TEST(BenchOptions, TextsOfProbesNeedNoGpu) {
   EXPECT_TRUE(parsed({"--calibrate", "--list", "--on=host"}).calibrate);
 }
