@@ -5,13 +5,13 @@
 #   bench/gpu_check.sh [CARRY] [STEP...]
 #
 # CARRY is the packed folder, by default build/pack. Steps: programs, tests, sanitizer, suite, kernels,
-# launch, calibrate, models, all of them by default, and compare, which is bench/compare.sh. Logs and
-# JSON go to $OUT, or to gpu_check_out. Exits with 1 if anything failed.
+# gradients, launch, calibrate, models, all of them by default, and compare, which is bench/compare.sh.
+# Logs and JSON go to $OUT, or to gpu_check_out. Exits with 1 if anything failed.
 set -u
 
 carry=$(realpath "${1:-build/pack}")
 [ $# -eq 0 ] || shift
-steps="${*:-programs tests sanitizer suite kernels launch calibrate models}"
+steps="${*:-programs tests sanitizer suite kernels gradients launch calibrate models}"
 out=$(realpath -m "${OUT:-gpu_check_out}")
 mkdir -p "$out"
 export LD_LIBRARY_PATH="$carry/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -61,7 +61,8 @@ sizes_of() {
 # tests say whether they can be judged.
 programs() {
   local file
-  find tests examples bench/suite -name '*.fuse' -not -path '*/suite/models/*' 2>/dev/null | sort | while read -r file; do
+  find tests examples bench/suite -name '*.fuse' -not -path '*/suite/models/*' \
+    -not -path '*/suite/generated/*' 2>/dev/null | sort | while read -r file; do
     bin/fuse-opt "$file" 2>/dev/null | grep -q ' extern "' && continue
     case $file in tests/golden/*) grep -q -e --verify "$file" || continue ;; esac
     bin/fuse-opt "$file" >/dev/null 2>&1 && echo "$file"
@@ -111,17 +112,25 @@ step_sanitizer() {
   done
 }
 
-# measure NAME OPTION...: the suite of that name through fuse-bench; its table is part of the summary.
+# measure SUITE OPTION...: a list in bench/suite through fuse-bench; its table is part of the summary.
 measure() {
-  local name=$1
+  local suite=$1 name=${1##*/}
   shift
-  attempt "fuse-bench $name" 240 bin/fuse-bench "--suite=bench/suite/$name.json" "--on=$on" \
+  attempt "fuse-bench $name" 300 bin/fuse-bench "--suite=bench/suite/$suite.json" "--on=$on" \
     "--json=$out/$name.json" "$@"
   tables+=("$out/fuse-bench_$name.log")
 }
 
 step_suite() { measure suite; }
 step_kernels() { measure kernels; }
+# Forward and backward, plan by plan.
+step_gradients() {
+  measure gradients
+  measure generated/chains
+  measure generated/random
+  attempt "dram counters" 120 env "OUT=$out" "CARRY=$carry" python3 bench/dram_counters.py
+  tables+=("$out/dram_counters.log")
+}
 step_models() {
   if [ -e bench/suite/models ]; then
     measure models --kernels --runs=10
@@ -160,7 +169,7 @@ bin/fuse-opt --list-targets >"$out/targets.log" 2>&1 || {
 tables=()
 for step in $steps; do
   case $step in
-    programs | tests | sanitizer | suite | kernels | launch | calibrate | models | compare) "step_$step" ;;
+    programs | tests | sanitizer | suite | kernels | gradients | launch | calibrate | models | compare) "step_$step" ;;
     *) echo "gpu_check.sh: no step is named $step" >&2 ;;
   esac
 done

@@ -46,6 +46,7 @@ import_models() {
 [ -e bench/suite/models ] ||
   say "warning: no FUSE_MODEL_GRAPHS, so there are no programs for bench/suite/models.json"
 
+bench/gradient_graphs.py
 rm -rf "$carry"
 mkdir -p "$carry/bin" "$carry/lib" "$carry/bench"
 strip -o "$carry/lib/libfusejit.so.0" "$build/lib/libfusejit.so.0"
@@ -59,7 +60,7 @@ for name in fuse-opt fuse-bench $tests; do
 done
 printf '%s\n' "$tests" >"$carry/tests.txt"
 
-cp -r bench/suite bench/peers bench/gpu_check.sh bench/compare.sh "$carry/bench/"
+cp -r bench/suite bench/peers bench/gpu_check.sh bench/compare.sh bench/dram_counters.py "$carry/bench/"
 rm -rf "$carry/bench/peers/__pycache__"
 for folder in tests/golden tests/run tests/cases tests/kernels examples; do
   [ -d "$folder" ] || continue

@@ -3,44 +3,19 @@
 
     bench/peers/table.py FOLDER... > compare.md
 
-Reads fuse.json, torch.json, jax.json, models.json and models_torch.json of the folders; of rows that
-stand in several, the last counts. A fraction is of the copy bandwidth of the same process.
+Reads fuse.json, torch.json, jax.json, models.json and models_torch.json of the folders, gradients.json,
+random.json with those of torch, and chains.json; of rows that stand in several, the last counts. A
+fraction is of the copy bandwidth of the same process.
 """
-import json
 import pathlib
 import sys
+
+from gradient_table import gradient_lines
+from tables import copy_of, lines_of, load, ours, percent, theirs
 
 PEERS = ["eager", "builtin", "compile", "autotune", "jax"]
 HEADS = {"eager": "torch eager", "builtin": "torch built-in", "compile": "torch.compile",
          "autotune": "max-autotune", "jax": "jax"}
-
-
-def load(folders, name):
-    return [json.loads((f / name).read_text()) for f in folders if (f / name).exists()]
-
-
-def copy_of(document):
-    copies = document["copy_bytes_per_second"]
-    return sum(copies) / len(copies) if isinstance(copies, list) else copies
-
-
-def ours(documents):
-    """name -> row, with the copy bandwidths."""
-    return {row["name"]: {**row, "us copy": copy_of(d),
-                          "queued_us copy": d.get("copy_queued_bytes_per_second")}
-            for d in documents for row in d["rows"]}
-
-
-def theirs(documents):
-    """mode -> name -> numbers, with the copy bandwidths beside the times."""
-    modes = {}
-    for document in documents:
-        for mode, measured in document["modes"].items():
-            copies = {"us copy": measured["copy_bytes_per_second"],
-                      "queued_us copy": measured.get("copy_queued_bytes_per_second")}
-            for name, numbers in measured["rows"].items():
-                modes.setdefault(mode, {})[name] = {**numbers, **copies}
-    return modes
 
 
 def fraction(bytes_, numbers, clock):
@@ -56,21 +31,12 @@ def bandwidths(measured):
     return " ".join(f"{v / 1e12:.2f}" if v else "-" for v in values)
 
 
-def percent(value):
-    return "-" if value is None else f"{100 * value:.1f} %"
-
-
 def cell(bytes_, numbers, clock):
     if numbers and "error" in numbers:
         return "failed"
     if not numbers or not numbers.get(clock):
         return "-"
     return f"{numbers[clock]:.1f} ({percent(fraction(bytes_, numbers, clock))})"
-
-
-def lines_of(head, body):
-    return ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head),
-            *("| " + " | ".join(row) + " |" for row in body)]
 
 
 def best_peer(name, bytes_, modes, clock):
@@ -238,7 +204,8 @@ def model_lines(folders):
 
 def main():
     folders = [pathlib.Path(f) for f in sys.argv[1:]] or [pathlib.Path(".")]
-    print("\n".join(["# fuse beside its peers", "", *suite_lines(folders), "", *model_lines(folders)]))
+    print("\n".join(["# fuse beside its peers", "", *suite_lines(folders), "", *gradient_lines(folders),
+                     *model_lines(folders)]))
 
 
 if __name__ == "__main__":
