@@ -5,8 +5,8 @@
 #   bench/compare.sh [PART...] [-- OPTION...]
 #   bench/compare.sh table FOLDER...
 #
-# Parts: fuse, eager, builtin, compile, autotune, jax, models; by default all but autotune, which takes
-# longest. Options go to every peer: --rows PART, --budget SECONDS (of each mode), --row-limit
+# Parts: fuse, eager, builtin, compile, autotune, jax, models, and of forward and backward gradients,
+# chains, random, dram; by default fuse, eager, builtin, compile, jax, models. Options go to every peer: --rows PART, --budget SECONDS (of each mode), --row-limit
 # SECONDS; --rows chooses rows of fuse-bench too. Each part adds to JSON files in $OUT, or in
 # compare_out, row by row. compare.md there is made of them at the end of a run; `table` makes it of
 # the files of several folders, from runs that each did some of the parts.
@@ -89,12 +89,21 @@ run_part() {
     fuse) fuse_bench suite fuse "${rows[@]+"${rows[@]}"}" ;;
     eager | builtin | compile | autotune) peer torch_bench "$1" ;;
     jax) peer jax_bench ;;
+    gradients | random)
+      local folder=
+      [ "$1" = gradients ] || folder=generated/
+      fuse_bench "$folder$1" "$1" "${rows[@]+"${rows[@]}"}"
+      peer torch_gradients --suite "$folder$1.json"
+      ;;
+    chains) fuse_bench generated/chains chains "${rows[@]+"${rows[@]}"}" ;;
+    dram) attempt dram_counters env "CARRY=$carry" "$python" -u "$here/dram_counters.py" ;;
     models)
       fuse_bench models models --kernels --runs=10
       peer inductor_models
       ;;
     *)
-      echo "compare.sh: no part is named $1: fuse, eager, builtin, compile, autotune, jax, models" >&2
+      echo "compare.sh: no part is named $1: fuse, eager, builtin, compile, autotune, jax," \
+        "models, gradients, chains, random, dram" >&2
       failures=$((failures + 1))
       ;;
   esac

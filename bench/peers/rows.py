@@ -1,4 +1,4 @@
-"""Rows of bench/suite/suite.json as peers see them: the arguments of each program, and the numbers
+"""Rows of bench/suite as peers see them: the arguments of each program, and the numbers
 that fuse-bench fills them with."""
 import dataclasses
 import json
@@ -34,6 +34,8 @@ class Row:
     repeats: bool  # inputs of the large instance repeat those of the small one
     limits: object
     signature: str
+    path: pathlib.Path
+    grad: list  # names of inputs to differentiate by
 
     def inputs(self, sizes):
         parameters = re.findall(r"%(\w+): (\w+)(\[[^\]]*\])?( scalar)?", self.signature)
@@ -50,13 +52,18 @@ class Row:
         return sizes[limit] if isinstance(limit, str) else limit
 
 
+def signature_of(text):
+    """The parameters of a program."""
+    return re.search(r"graph @\w+\((.*?)\)\s*\{", text, re.S).group(1)
+
+
 def read_row(entry, folder):
     text = (folder / entry["file"]).read_text()
     sizes = entry.get("sizes", {})
     return Row(entry["name"], pathlib.Path(entry["file"]).stem, sizes,
                {**sizes, **entry.get("check", {})}, entry.get("repeats", False),
                entry.get("index_limit", USUAL_LIMIT),
-               re.search(r"graph @\w+\((.*?)\)\s*\{", text, re.S).group(1))
+               signature_of(text), folder / entry["file"], entry.get("grad", []))
 
 
 def read_rows(filters=(), suite=SUITE):

@@ -45,15 +45,17 @@ class Clock:
             torch.cuda.synchronize()
 
     def between_events(self, work):
+        """Microseconds, and what the work gives."""
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
-        work()
+        result = work()
         end.record()
         end.synchronize()
-        return 1e3 * start.elapsed_time(end)
+        return 1e3 * start.elapsed_time(end), result
 
-    def once_on_gpu(self, work):
-        self.flushed.zero_()
+    def once_on_gpu(self, work, flushes):
+        for _ in range(flushes):
+            self.flushed.zero_()
         return self.between_events(work)
 
     def queue_us(self, work):
@@ -61,7 +63,7 @@ class Clock:
             for _ in range(QUEUED):
                 self.flushed.zero_()
                 work()
-        return self.between_events(run) / QUEUED
+        return self.between_events(run)[0] / QUEUED
 
     def queued_us(self, work):
         return statistics.median(self.queue_us(work) - self.queue_us(lambda: None) for _ in range(QUEUES))
@@ -72,8 +74,15 @@ class Clock:
         self.finish()
         return time.perf_counter() - start, result
 
+    def timed(self, work, flushes=1):
+        """Microseconds, and what the work gives."""
+        if self.on_gpu:
+            return self.once_on_gpu(work, flushes)
+        seconds, result = self.first_seconds(work)
+        return 1e6 * seconds, result
+
     def once(self, work):
-        return self.once_on_gpu(work) if self.on_gpu else 1e6 * self.first_seconds(work)[0]
+        return self.timed(work)[0]
 
     def median_us(self, work):
         for _ in range(WARM_UPS):
@@ -130,12 +139,22 @@ def errors_of(row, function, outputs, device):
                              [str(o.dtype).removeprefix("torch.") for o, _ in pairs])
 
 
+def compiled(function, mode):
+    torch._dynamo.reset()
+    return torch.compile(function, dynamic=False, **MODES[mode])
+
+
 def function_of(row, mode):
     operations, builtin = PROGRAMS[row.program]
     if mode in ("eager", "builtin"):
         return builtin if mode == "builtin" else operations
-    torch._dynamo.reset()
-    return torch.compile(operations, dynamic=False, **MODES[mode])
+    return compiled(operations, mode)
+
+
+def warm_up(mode, device):
+    """What the first compilation of a process starts is not a row's."""
+    if mode in ("compile", "autotune"):
+        torch.compile(lambda x: x + 1, **MODES[mode])(torch.ones(8, device=device))
 
 
 def measure(row, mode, clock, options):
@@ -155,8 +174,7 @@ def measure(row, mode, clock, options):
 
 
 def run_mode(mode, chosen, clock, options, found):
-    if mode in ("compile", "autotune"):  # what the first compilation of a process starts is not a row's
-        torch.compile(lambda x: x + 1, **MODES[mode])(torch.ones(8, device=options.device))
+    warm_up(mode, options.device)
     found.begin(mode, *clock.copy_bandwidths())
 
     def measured(row):

@@ -193,6 +193,42 @@ def adam(p, g, m, v):
     return p - 1e-3 * (m * 1.1 / ((v * 1.2).sqrt() + 1e-8) + 0.01 * p), m, v
 
 
+# --- Rows that are only differentiated ---------------------------------------------------------------
+
+
+def dropout(x, seed):
+    return F.dropout(x, 0.1)
+
+
+def add_layer_norm(x, residual, w, b):
+    return layer_norm(x + residual, w, b)
+
+
+@torch.library.custom_op("fuse::product", mutates_args=())
+def product_op(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a @ b if RUN_PRODUCTS else a.new_empty(a.shape[0], b.shape[1])
+
+
+@product_op.register_fake
+def product_type(a, b):
+    return a.new_empty(a.shape[0], b.shape[1])
+
+
+def product_backward(ctx, d):
+    a, b = ctx.saved_tensors
+    return product_op(d, b.t()), product_op(a.t(), d)
+
+
+product_op.register_autograd(product_backward, setup_context=lambda ctx, inputs, output:
+                             ctx.save_for_backward(*inputs))
+
+
+def mlp(x, w, w1, w2):
+    return x + product_op(gelu_builtin(product_op(rms_norm(x, w), w1)), w2)
+
+
+# Products are not the compiler's work: timed without, they do nothing, as extern operations with fuse.
+RUN_PRODUCTS = True
 # Stem of the program -> operations, and the one function if there is one.
 PROGRAMS = {
     "adam": (adam, None),
@@ -228,4 +264,5 @@ PROGRAMS = {
     "swiglu": (swiglu, None),
     "transpose_add": (transpose_add, None),
 }
-RANDOM = {"gelu_dropout"}  # drawn otherwise than fuse draws: not compared
+GRADIENTS = {"add_layer_norm": add_layer_norm, "dropout": dropout, "mlp": mlp, "sigmoid3_f32": sigmoid3}
+RANDOM = {"dropout", "gelu_dropout"}  # drawn otherwise than fuse draws: not compared

@@ -34,9 +34,9 @@ def small_sizes(row):
     return {name: min(size, 64) for name, size in row.check.items()}
 
 
-def programs():
+def programs(suite="suite.json"):
     """A row of each program."""
-    return list({row.program: row for row in rows.read_rows()}.values())
+    return list({row.program: row for row in rows.read_rows(suite=rows.SUITE.parent / suite)}.values())
 
 
 def bf16_bits(values):
@@ -69,7 +69,7 @@ def on_disk_values(values, dtype):
 
 def with_sizes(row):
     """The text of the program, its symbols replaced as fuse-bench replaces them."""
-    sizes, text = small_sizes(row), (rows.SUITE.parent / f"{row.program}.fuse").read_text()
+    sizes, text = small_sizes(row), row.path.read_text()
     def replaced(extents):
         return re.sub(r"[A-Z]\w*", lambda w: str(sizes.get(w[0], w[0])), extents[0])
     return re.sub(r"\[[^\]]*\]", replaced, text)
@@ -83,11 +83,11 @@ def output_types(path):
     return [(alias or f"out{i}", types[name]) for i, (name, alias) in enumerate(names)]
 
 
-def run_on_host(row, inputs, values):
-    """name -> (dtype, numbers) of what fuse computes."""
+def run_on_host(program, inputs, values):
+    """(dtype, numbers) of the outputs that fuse computes of the text."""
     with tempfile.TemporaryDirectory() as folder:
-        path = f"{folder}/{row.program}.fuse"
-        pathlib.Path(path).write_text(with_sizes(row))
+        path = f"{folder}/program.fuse"
+        pathlib.Path(path).write_text(program)
         outputs = output_types(path)
         command = [FUSE_OPT, path, "--run", "--on=host"]
         for given, value in zip(inputs, values):
@@ -148,11 +148,13 @@ class Programs(unittest.TestCase):
         inputs = row.inputs(small_sizes(row))
         values = rows.draw(inputs)
         expected = peer.run(row, [on_disk_values(v, i.dtype) for i, v in zip(inputs, values)])
-        actual = run_on_host(row, inputs, values)
+        self.compare(run_on_host(with_sizes(row), inputs, values), expected)
+
+    def compare(self, actual, expected, roundings=1):
         self.assertEqual(len(actual), len(expected))
         for (dtype, numbers), reference in zip(actual, expected):
             self.assertEqual(numbers.shape, reference.shape)
-            self.assertLess(relative_error(numbers, reference), TOLERANCE[dtype])
+            self.assertLess(relative_error(numbers, reference), roundings * TOLERANCE[dtype])
 
     def test_torch(self):
         try:
@@ -176,6 +178,34 @@ class Programs(unittest.TestCase):
                 found, exact = builtin(*given), operations(*given)
                 exact = exact[0] if isinstance(exact, tuple) else exact
                 self.assertLess(relative_error(found.numpy(), exact.numpy()), 1e-5)
+
+    def test_torch_gradients(self):
+        try:
+            torch = importlib.import_module("torch")
+        except ImportError as error:
+            self.skipTest(str(error))
+        gradients = importlib.import_module("torch_gradients")
+        for row in programs("gradients.json"):
+            if row.program in gradients.torch_programs.RANDOM or "extern" in row.path.read_text():
+                continue
+            with self.subTest(row.program):
+                self.check_gradients(row, gradients, torch)
+
+    def check_gradients(self, row, gradients, torch):
+        """Of the squares of the last output."""
+        text = re.sub(r"  return (.*)(%\w+) as (\w+)", r"  %square = mul \2, \2\n  return \1\2 as \3, "
+                      r"%square as square", with_sizes(row))
+        joint = subprocess.check_output([FUSE_OPT, "-", f"--grad={','.join(row.grad)}", "--grad-output=square"],
+                                        input=text, text=True)
+        inputs = row.inputs(small_sizes(row))
+        values = rows.draw(inputs)
+        given = [torch.from_numpy(on_disk_values(v, i.dtype)) for i, v in zip(inputs, values)]
+        step = gradients.Step(row, gradients.operations_of(row), given)
+        outputs = step.forward()
+        square = outputs[-1].detach().square()
+        step.cotangents = [2 * outputs[-1].detach()]
+        found = [o.detach().numpy() for o in [*outputs, square, *step.backward(outputs[-1:])]]
+        self.compare(run_on_host(joint, inputs, values), found, roundings=3)
 
     def test_jax(self):
         try:
