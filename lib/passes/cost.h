@@ -5,6 +5,7 @@
 //
 // Time is that of a closed queue: the resident blocks of an SM share the binding pipe, and each
 // block spends `off_pipe` elsewhere (latency, barriers) while only the others keep the pipe busy.
+// Likewise a scheduler issues for its resident warps, each of which waits for what it has issued.
 #pragma once
 
 #include <fuse/graph.h>
@@ -34,6 +35,12 @@ struct OpCost {
 /// Cost of an elementwise, view or reduction op for operands of the dtype; `approximate`: in the
 /// form that it takes where its readers leave room (tolerance.h).
 OpCost op_cost(Op op, DType type, bool approximate = false);
+
+/// A bit of its own for each function whose code is long, 0 for other operations; as op_cost().
+std::uint32_t long_function(Op op, DType type, bool approximate = false);
+
+/// Registers that such functions take in a thread, whose compiler has several elements in work.
+int function_registers(std::uint32_t functions);
 
 /// What a kernel does. Totals are for the whole grid.
 struct Work {

@@ -7,6 +7,10 @@
 #include "ir/op.h"
 #include "passes/cost.h"
 
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
 namespace fuse {
 
 namespace {
@@ -37,7 +41,8 @@ OpCost float_cost(Op op) {
     case Op::Flip:
     case Op::Bitcast: return alu(1);
     // A quarter of a call: 20 multiplications, as many joins of three words, keys and picks.
-    case Op::RandomBits: return alu(14);
+    // A fourth of ten rounds: products are multiply-adds. dropout of bf16 keeps up with a copy.
+    case Op::RandomBits: return function(0, 5, 9);
     case Op::Pad:
     case Op::Concat: return alu(3);
     case Op::Gather: return alu(4);
@@ -146,6 +151,16 @@ OpCost int_cost(Op op) {
   return cost;
 }
 
+/// Those that keep polynomials and cases in registers.
+constexpr Op kLongFunctions[] = {
+    Op::Cbrt,  Op::Expm1, Op::Log,  Op::Log2,  Op::Log1p,  Op::Sin,    Op::Cos,     Op::Tan,
+    Op::Asin,  Op::Acos,  Op::Atan, Op::Atan2, Op::Sinh,   Op::Cosh,   Op::Tanh,    Op::Asinh,
+    Op::Acosh, Op::Atanh, Op::Erf,  Op::Erfc,  Op::Erfinv, Op::Lgamma, Op::Digamma, Op::Pow};
+
+// By the toolkit's assembler: atan and tanh take 71 registers where 40 do without, atan and cos 80,
+// tanh, cos and sigmoid 88, sin, atan and erf 106.
+constexpr int kRegistersPerFunction = 20;
+
 }  // namespace
 
 OpCost &OpCost::operator+=(const OpCost &o) {
@@ -169,6 +184,16 @@ OpCost op_cost(Op op, DType type, bool approximate) {
   cost.f64 = single ? cost.fma : kF64FunctionFactor * (cost.fma + cost.f64 + 10 * cost.mufu);
   cost.fma = cost.mufu = 0;
   return cost;
+}
+
+std::uint32_t long_function(Op op, DType type, bool approximate) {
+  if (approximate || is_int(type) || is_bool(type)) return 0;
+  auto at = std::find(std::begin(kLongFunctions), std::end(kLongFunctions), op);
+  return at == std::end(kLongFunctions) ? 0 : 1u << (at - std::begin(kLongFunctions));
+}
+
+int function_registers(std::uint32_t functions) {
+  return kRegistersPerFunction * std::popcount(functions);
 }
 
 }  // namespace fuse

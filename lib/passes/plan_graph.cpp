@@ -89,6 +89,7 @@ void PlanGraphBuilder::add_value(NodeId id, ValueKind kind, std::vector<AtomList
   v.elements = elements;
   DType type = g_.operands(id).empty() ? g_.dtype(id) : g_.dtype(g_.operands(id).back());
   v.cost = op_cost(g_.node(id).op, type, approximable_[id]);
+  v.functions = long_function(g_.node(id).op, type, approximable_[id]);
   v.statements = std::max(v.cost.statements, max_statements(g_, id));
   v.fixed = max_fixed_statements(g_.node(id).op);
   v.first_edge = static_cast<std::uint32_t>(p_.edge_pool.size());

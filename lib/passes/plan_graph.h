@@ -47,9 +47,10 @@ struct PlanValue {
   double elements = 0;      // iterations
   double bytes = 0;         // of the result
   OpCost cost;              // per iteration
-  double statements = 1;    // at most, that the scheduler emits for each index map
-  double fixed = 0;         // likewise, beside those: for no element of a row
-  double tensors = 1;       // outputs that show it, 1 where none does
+  std::uint32_t functions = 0;  // long ones
+  double statements = 1;        // at most, that the scheduler emits for each index map
+  double fixed = 0;             // likewise, beside those: for no element of a row
+  double tensors = 1;           // outputs that show it, 1 where none does
   std::uint32_t first_edge = 0, num_edges = 0;
   std::uint32_t first_user = 0, num_users = 0;
 };

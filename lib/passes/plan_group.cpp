@@ -178,6 +178,7 @@ void GroupEvaluator::count_ops(std::span<const PlanId> values, Features &f) {
     const Scratch &s = scratch_[v];
     double evaluated = std::max(s.maps.evaluated(), least);
     f.ops += p_.values[v].cost * evaluated;
+    if (2 * evaluated >= space) f.functions |= p_.values[v].functions;
   }
 }
 

@@ -142,6 +142,7 @@ class GroupEvaluator {
   void count_across(Features &f);
   bool folds_in_thread(const Features &f);
   double row_slots(const Features &f) const;
+  static double base_registers(const Features &f);
   Work lay_out(const Features &f);
   void lay_out_rows(const Features &f, Work &work) const;
   void lay_out_scanned_columns(const Features &f, Work &work) const;

@@ -35,8 +35,9 @@ struct GroupEvaluator::Features {
   bool scans_scans = false;  // one of them depends on another
   double results = 1;        // of the largest reduction
   OpCost ops;
-  double body = 0;      // statements for one element
-  double row_body = 0;  // of these, those that run along the rows
+  std::uint32_t functions = 0;  // long ones, at every position or so
+  double body = 0;              // statements for one element
+  double row_body = 0;          // of these, those that run along the rows
   double hbm = 0, l2 = 0;
   double row_reads = 0;  // bytes read over the folded dims
   std::size_t reads = 0, writes = 0;

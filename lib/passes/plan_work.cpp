@@ -33,6 +33,10 @@ constexpr double kScannedRow = 32768, kScannedElements = 4096;
 
 }  // namespace
 
+double GroupEvaluator::base_registers(const Features &f) {
+  return kBaseRegisters + function_registers(f.functions);
+}
+
 Work GroupEvaluator::lay_out(const Features &f) {
   double space = p_.domains[f.space].size;
   Work work;
@@ -43,7 +47,7 @@ Work GroupEvaluator::lay_out(const Features &f) {
                       kSectorsWithoutReuse * f.loads_without_reuse);
   work.ops = f.ops;
   work.threads = kBlockThreads;
-  work.registers = kBaseRegisters + kThreadElements;
+  work.registers = base_registers(f) + kThreadElements;
   work.accesses = space / kThreadElements * static_cast<double>(f.reads + f.writes);
   work.blocks = std::ceil(space / (kBlockThreads * kThreadElements));
   if (folds_in_thread(f)) return work;
@@ -93,7 +97,7 @@ void GroupEvaluator::lay_out_rows(const Features &f, Work &work) const {
   work.threads = rounded;
   work.cluster = cluster;
   work.blocks = rows * cluster;
-  work.registers = std::min<double>(kBaseRegisters + elements * kept,
+  work.registers = std::min<double>(base_registers(f) + elements * kept,
                                     static_cast<double>(target_.registers_per_sm) / rounded);
 }
 
@@ -103,7 +107,7 @@ void GroupEvaluator::lay_out_scanned_columns(const Features &f, Work &work) cons
   constexpr double kRows = 256;
   double columns = p_.domains[f.space].size / std::max(1.0, f.row);
   work.phases = 1 + static_cast<int>(std::min(1e6, (1 + f.levels) * std::ceil(f.row / kRows)));
-  work.registers = kBaseRegisters + kRowElementsPerThread;
+  work.registers = base_registers(f) + kRowElementsPerThread;
   work.hbm_bytes += f.row_reads * f.levels;
   work.blocks = std::ceil(columns / kScannedColumns);
 }

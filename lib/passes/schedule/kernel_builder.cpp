@@ -67,8 +67,9 @@ class Assembler {
     }
     mapping_ = choose_mapping({built_.kernel, domain_, accesses, words, reductions_.use, target_,
                                options_, sizes_, alignments_, usual_sizes_, row_symbols_,
-                               statements, most_live(built_.kernel, body), common_threads_,
-                               tuning_of(options_.tunings, planned_.name)});
+                               statements, most_live(built_.kernel, body),
+                               registers_of_functions(built_.kernel, domain_, body),
+                               common_threads_, tuning_of(options_.tunings, planned_.name)});
     if (mapping_.form == Form::SplitScan)
       assemble_split_scan();
     else

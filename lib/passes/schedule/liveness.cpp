@@ -1,6 +1,8 @@
 // One walk over the statements each; a value lives from where it is made to its last use.
 #include "passes/schedule/liveness.h"
 
+#include "passes/cost.h"
+
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -86,6 +88,18 @@ int arriving_bytes(const Kernel &kernel, const Domain &domain, const std::vector
   int bytes = 0;
   for (ValueId v : arriving) bytes += element_bytes(kernel, domain, v);
   return bytes;
+}
+
+int registers_of_functions(const Kernel &kernel, const Domain &domain,
+                           const std::vector<Stmt> &body) {
+  std::uint32_t functions = 0;
+  for (const Stmt &s : body) {
+    if (s.kind != StmtKind::Compute) continue;
+    const KernelValue &value = kernel.values[s.results[0]];
+    if (value.dims.size() == domain.dims.size())
+      functions |= long_function(s.op, value.dtype, s.approximate);
+  }
+  return function_registers(functions);
 }
 
 std::int64_t most_live(const Kernel &kernel, const std::vector<Stmt> &body) {

@@ -16,6 +16,10 @@ int most_held_bytes(const Kernel &kernel, const Domain &domain, const std::vecto
 /// Bytes of each element while loads behind the last reduction are in flight together.
 int arriving_bytes(const Kernel &kernel, const Domain &domain, const std::vector<Stmt> &body);
 
+/// Registers of functions of long code that are computed at every position (cost.h).
+int registers_of_functions(const Kernel &kernel, const Domain &domain,
+                           const std::vector<Stmt> &body);
+
 /// Registers of values of one slot, where these are most.
 std::int64_t most_live(const Kernel &kernel, const std::vector<Stmt> &body);
 

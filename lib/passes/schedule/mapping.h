@@ -82,8 +82,9 @@ struct MappingProblem {
   const Bindings &usual_sizes;               // of symbols: as expected, but of row_symbols
   const std::set<std::string> &row_symbols;  // whose sizes batch_invariant hides
   std::int64_t statements = 1;               // of the flat body
-  std::int64_t live = 1;   // registers of one slot where most of its values are live
-  int common_threads = 0;  // of kernels that shall differ in sizes alone; 0: this one's own
+  std::int64_t live = 1;       // registers of one slot where most of its values are live
+  int function_registers = 0;  // of functions of long code
+  int common_threads = 0;      // of kernels that shall differ in sizes alone; 0: this one's own
   Tuning tuning = {};
 };
 

@@ -67,6 +67,7 @@ class Registers : MappingQueries {
                        4) +
                   work_registers();
     if (!p_.words.empty()) held += kRandomRegisters;
+    held += p_.function_registers;
     return std::max<std::int64_t>(held + addresses, has_edges ? least_with_edges() : 0);
   }
 

@@ -97,14 +97,19 @@ class Rows : MappingBuilder {
     return best;
   }
 
-  /// Of the tensors that pass through, in the registers of an SM at once.
-  std::int64_t bytes_on_chip(std::int64_t span, std::int64_t blocks, std::int64_t threads) const {
+  /// Of a thread that holds so many vectors of a row.
+  std::int64_t registers_holding(std::int64_t vectors) const {
     Mapping trial;
     trial.form = Form::Resident;
-    std::int64_t vectors = ceil_div(span, blocks * threads * vec_), elements = vectors * vec_;
     trial.layout.axes = {
         axis({inner_}, {digit(DigitKind::Reg, vectors), digit(DigitKind::Vec, vec_)})};
-    std::int64_t registers = registers_wanted(p_, trial, inner_);
+    return registers_wanted(p_, trial, inner_);
+  }
+
+  /// Of the tensors that pass through, in the registers of an SM at once.
+  std::int64_t bytes_on_chip(std::int64_t span, std::int64_t blocks, std::int64_t threads) const {
+    std::int64_t vectors = ceil_div(span, blocks * threads * vec_), elements = vectors * vec_;
+    std::int64_t registers = registers_holding(vectors);
     if (registers > p_.target.max_registers) return 0;
     std::int64_t resident = p_.target.registers_per_sm / (threads * registers);
     return resident * threads * elements * std::max<std::int64_t>(1, streamed_bytes());
@@ -114,6 +119,13 @@ class Rows : MappingBuilder {
   int max_elements() const {
     int most = p_.reductions.held_bytes > 4 ? kMaxElementsPerThread / 2 : kMaxElementsPerThread;
     return static_cast<int>(std::min<std::int64_t>(most, max_slots()));
+  }
+
+  /// Fewer where their registers would be more than a thread has.
+  std::int64_t elements_that_fit(std::int64_t elements) const {
+    while (elements > vec_ && registers_holding(elements / vec_) > p_.target.max_registers)
+      elements /= 2;
+    return std::max<std::int64_t>(elements, vec_);
   }
 
   int elements_per_thread(std::int64_t n, bool has_head) const {
@@ -143,7 +155,8 @@ class Rows : MappingBuilder {
                                                    max_row_cluster(p_.target));
     // Vectors that start elsewhere in each row share no positions.
     std::int64_t abreast = blocks > 1 || !aligned ? 1 : scaled(1, p_.tuning.abreast);
-    std::int64_t wanted = std::max<std::int64_t>(elements_per_thread(n, head > 0) / abreast, vec_);
+    std::int64_t wanted = elements_that_fit(elements_per_thread(n, head > 0)) / abreast;
+    wanted = std::max<std::int64_t>(wanted, vec_);
     std::int64_t lanes = blocks > 1 ? tuned_threads(shape.threads) : row_threads(span, wanted);
     std::int64_t regs = ceil_div(span, blocks * lanes * vec_);
     m_.cluster = static_cast<int>(blocks);

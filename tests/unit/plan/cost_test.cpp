@@ -90,6 +90,30 @@ TEST(Predict, NamesTheBindingPipe) {
   EXPECT_EQ(predict(w, t).bound, Pipe::Latency);
 }
 
+TEST(Predict, FewWarpsIssueLess) {
+  Target t = Target::named("h200");
+  Work w;
+  w.blocks = 1e5;
+  w.ops.fma = w.ops.integer = 1e11;
+  auto seconds = [&](double registers) {
+    w.registers = registers;
+    Cost c = predict(w, t);
+    EXPECT_EQ(c.bound, Pipe::Issue);
+    return c.seconds;
+  };
+  // Warps of a scheduler: 16, 8, 4, 2. Measured shares: 0.83, 0.78, 0.63, 0.47.
+  EXPECT_NEAR(seconds(32) / seconds(64), 0.78 / 0.87, 0.03);
+  EXPECT_NEAR(seconds(32) / seconds(128), 0.63 / 0.87, 0.03);
+  EXPECT_NEAR(seconds(32) / seconds(255), 0.47 / 0.87, 0.03);
+}
+
+TEST(OpCost, LongFunctionsTakeRegisters) {
+  std::uint32_t both = long_function(Op::Sin, DType::F32) | long_function(Op::Atan, DType::BF16);
+  EXPECT_EQ(function_registers(both), 2 * function_registers(long_function(Op::Sin, DType::F32)));
+  EXPECT_EQ(long_function(Op::Tanh, DType::F32, true), 0u);
+  EXPECT_EQ(long_function(Op::Mul, DType::F32), 0u);
+}
+
 TEST(OpCost, F64RunsOnItsOwnPipe) {
   EXPECT_EQ(op_cost(Op::Add, f64).f64, 1);
   EXPECT_EQ(op_cost(Op::Add, f64).fma, 0);
