@@ -35,13 +35,13 @@ struct Worse {
 
 class Merger {
  public:
-  Merger(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order)
-      : p_(graph), evaluator_(evaluator), order_(order), seconds_(graph.values.size()) {}
+  Merger(const PlanGraph &graph, KernelPrices &prices, GroupOrder &order)
+      : p_(graph), prices_(prices), order_(order), seconds_(graph.values.size()) {}
 
   void run() {
     for (GroupId g : order_.sorted())
       if (p_.is_computed(order_.members(g)[0]))
-        seconds_[g] = evaluator_.evaluate(order_.members(g)).cost.seconds;
+        seconds_[g] = prices_.price(order_.members(g)).seconds;
     // A pair that was refused may be legal once other groups have grown: until nothing moves.
     bool moved = true;
     while (moved) {
@@ -62,7 +62,7 @@ class Merger {
   bool consider(const Candidate &c);
 
   const PlanGraph &p_;
-  GroupEvaluator &evaluator_;
+  KernelPrices &prices_;
   GroupOrder &order_;
   std::vector<double> seconds_;  // by living group
   std::priority_queue<Candidate, std::vector<Candidate>, Worse> queue_;
@@ -110,12 +110,14 @@ void Merger::push_all() {
 void Merger::push(GroupId a, GroupId b) {
   if (a > b) std::swap(a, b);
   if (!priced_.emplace(a, b, order_.members(a).size(), order_.members(b).size()).second) return;
-  Evaluation both = evaluator_.evaluate(merged_members(order_, a, b));
-  if (!both.legal()) return;
-  double gain = seconds_[a] + seconds_[b] - both.cost.seconds;
+  SetKey key = order_.key(a);
+  key += order_.key(b);
+  KernelPrices::Price both = prices_.price(key, [&] { return merged_members(order_, a, b); });
+  if (!both.legal) return;
+  double gain = seconds_[a] + seconds_[b] - both.seconds;
   if (gain <= 0) return;
-  queue_.push({gain, sequence_++, a, b, order_.members(a).size(), order_.members(b).size(),
-               both.cost.seconds});
+  queue_.push(
+      {gain, sequence_++, a, b, order_.members(a).size(), order_.members(b).size(), both.seconds});
 }
 
 /// True if it contracted the pair.
@@ -177,16 +179,17 @@ bool are_connected(const PlanGraph &graph, std::span<const PlanId> values) {
   return connected_parts(graph, values).size() <= 1;
 }
 
-void merge_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order) {
-  Merger(graph, evaluator, order).run();
+void merge_groups(const PlanGraph &graph, KernelPrices &prices, GroupOrder &order) {
+  Merger(graph, prices, order).run();
 }
 
 void partition(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order) {
   constexpr int kMaxRounds = 4;
   std::vector<std::uint64_t> tried(graph.values.size());
-  merge_groups(graph, evaluator, order);
-  for (int round = 0; round < kMaxRounds && refine_groups(graph, evaluator, order, tried); ++round)
-    merge_groups(graph, evaluator, order);
+  KernelPrices prices(graph, evaluator);
+  merge_groups(graph, prices, order);
+  for (int round = 0; round < kMaxRounds && refine_groups(graph, prices, order, tried); ++round)
+    merge_groups(graph, prices, order);
 }
 
 }  // namespace fuse

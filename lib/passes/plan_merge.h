@@ -3,6 +3,7 @@
 
 #include "passes/plan_group.h"
 #include "passes/plan_order.h"
+#include "passes/plan_prices.h"
 
 namespace fuse {
 
@@ -19,12 +20,12 @@ std::vector<std::vector<PlanId>> connected_parts(const PlanGraph &graph,
 
 /// Contracts until no legal pair of neighbours saves time. Pairs are producer and consumer, and
 /// readers of one value of at least 64 KiB.
-void merge_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order);
+void merge_groups(const PlanGraph &graph, KernelPrices &prices, GroupOrder &order);
 
 /// Parts values, alone or with what they need or feed, from their groups where that saves time with
 /// the best neighbours for both; true if any moved. Greedy contraction cannot take back an early
 /// choice; this does. `tried`, by value and 0 at first, spares what did not help before.
-bool refine_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order,
+bool refine_groups(const PlanGraph &graph, KernelPrices &prices, GroupOrder &order,
                    std::vector<std::uint64_t> &tried);
 
 /// Contracts and refines until neither finds anything.

@@ -1,6 +1,8 @@
 // Searches and reorders the ranks between two groups.
 #include "passes/plan_order.h"
 
+#include "ir/format.h"
+
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -12,6 +14,7 @@ GroupOrder::GroupOrder(const PlanGraph &graph)
     : p_(graph),
       group_of_(graph.values.size()),
       members_(graph.values.size()),
+      key_(graph.values.size()),
       first_(graph.values.size()),
       rank_(graph.values.size()),
       at_(graph.values.size()),
@@ -20,6 +23,7 @@ GroupOrder::GroupOrder(const PlanGraph &graph)
   for (PlanId v = 0; v < graph.values.size(); ++v) {
     group_of_[v] = first_[v] = rank_[v] = at_[v] = v;
     members_[v] = {v};
+    key_[v] = key_of(v);
     version_[v] = ++last_version_;
   }
 }
@@ -84,6 +88,8 @@ GroupId GroupOrder::contract(GroupId a, GroupId b) {
   for (PlanId v : members_[dead]) group_of_[v] = keep;
   members_[dead].clear();
   members_[keep] = std::move(merged);
+  key_[keep] += key_[dead];
+  key_[dead] = {};
   version_[keep] = ++last_version_;
   return keep;
 }
@@ -97,24 +103,67 @@ void GroupOrder::transfer(const std::vector<PlanId> &values, GroupId from, Group
   for (PlanId v : values) group_of_[v] = to;
   members_[from] = std::move(left);
   members_[to] = std::move(joined);
+  SetKey moved = key_of(values);
+  key_[from] -= moved;
+  key_[to] += moved;
   version_[from] = ++last_version_;
   version_[to] = ++last_version_;
 }
 
-bool GroupOrder::try_moves(const std::vector<Move> &moves) {
+/// Whether a path leads from a group, as it will be, back into it. Above the highest rank of those
+/// that change none does.
+bool GroupOrder::returns_to(GroupId start, const std::vector<Move> &moves, std::uint32_t highest) {
+  ++epoch_;
+  bool found = false;
+  auto visit = [&](GroupId g, const std::vector<PlanId> &values) {
+    for (PlanId v : values) {
+      if (group_of_[v] != g) continue;
+      for (PlanId user : p_.users(v)) {
+        GroupId next = group_of_[user];
+        if (next == g || stamp_[next] == epoch_ || rank_[next] > highest) continue;
+        found = found || next == start;
+        stamp_[next] = epoch_;
+        between_.push_back(next);
+      }
+    }
+  };
+  between_.assign(1, start);
+  while (!between_.empty() && !found) {
+    GroupId g = between_.back();
+    between_.pop_back();
+    visit(g, members_[g]);
+    for (const Move &m : moves)
+      if (m.to == g) visit(g, m.values);
+  }
+  return found;
+}
+
+/// Nearly all that a search proposes do: groups only learn of their new members where none does.
+bool GroupOrder::close_cycle(const std::vector<Move> &moves, std::uint32_t highest) {
   std::vector<GroupId> from;
-  std::uint32_t lowest = UINT32_MAX, highest = 0;
   for (const Move &m : moves) {
     from.push_back(group_of_[m.values[0]]);
-    for (GroupId g : {from.back(), m.to}) {
+    for (PlanId v : m.values) group_of_[v] = m.to;
+  }
+  bool closed = std::any_of(moves.begin(), moves.end(),
+                            [&](const Move &m) { return returns_to(m.to, moves, highest); });
+  for (std::size_t i = 0; i < moves.size(); ++i)
+    for (PlanId v : moves[i].values) group_of_[v] = from[i];
+  return closed;
+}
+
+bool GroupOrder::try_moves(const std::vector<Move> &moves) {
+  std::uint32_t lowest = UINT32_MAX, highest = 0;
+  for (const Move &m : moves) {
+    for (GroupId g : {group_of_[m.values[0]], m.to}) {
       lowest = std::min(lowest, rank_[g]);
       highest = std::max(highest, rank_[g]);
     }
-    transfer(m.values, from.back(), m.to);
   }
-  if (rank_anew(lowest, highest)) return true;
-  for (std::size_t i = moves.size(); i-- > 0;) transfer(moves[i].values, moves[i].to, from[i]);
-  return false;
+  if (close_cycle(moves, highest)) return false;
+  for (const Move &m : moves) transfer(m.values, group_of_[m.values[0]], m.to);
+  rank_anew(lowest, highest);
+  return true;
 }
 
 void GroupOrder::add_vacant(std::size_t n, std::vector<GroupId> &groups) const {
@@ -129,10 +178,8 @@ void GroupOrder::add_vacant(std::size_t n, std::vector<GroupId> &groups) const {
   }
 }
 
-/// Kahn's algorithm over the groups of these ranks, least first value first; false, with the ranks
-/// as they were, if there is a cycle. One that moves close runs through the groups that they touch,
-/// and so through no rank beyond theirs.
-bool GroupOrder::rank_anew(std::uint32_t lowest, std::uint32_t highest) {
+/// Kahn's algorithm over the groups of these ranks, least first value first.
+void GroupOrder::rank_anew(std::uint32_t lowest, std::uint32_t highest) {
   auto inside = [&](GroupId g) { return rank_[g] >= lowest && rank_[g] <= highest; };
   pending_.resize(members_.size());  // edges from groups not yet ranked
   for (std::uint32_t r = lowest; r <= highest; ++r) pending_[at_[r]] = 0;
@@ -162,12 +209,11 @@ bool GroupOrder::rank_anew(std::uint32_t lowest, std::uint32_t highest) {
     });
   }
   order.insert(order.end(), dead.begin(), dead.end());
-  if (order.size() != highest - lowest + 1) return false;
+  FUSE_CHECK(order.size() == highest - lowest + 1, "moves closed a cycle of groups");
   for (std::uint32_t r = lowest; r <= highest; ++r) {
     at_[r] = order[r - lowest];
     rank_[at_[r]] = r;
   }
-  return true;
 }
 
 std::vector<GroupId> GroupOrder::sorted() const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "passes/plan_graph.h"
+#include "passes/set_key.h"
 
 #include <vector>
 
@@ -21,6 +22,7 @@ class GroupOrder {
   std::uint32_t rank(GroupId g) const { return rank_[g]; }
   /// Values of a group, ascending.
   const std::vector<PlanId> &members(GroupId g) const { return members_[g]; }
+  const SetKey &key(GroupId g) const { return key_[g]; }  // of its values
   /// A number that no other members of any group have had.
   std::uint64_t version(GroupId g) const { return version_[g]; }
   bool is_alive(GroupId g) const { return !members_[g].empty(); }
@@ -38,8 +40,8 @@ class GroupOrder {
     std::vector<PlanId> values;
     GroupId to;
   };
-  /// Makes the moves one after another; false, with nothing changed, where all together close a
-  /// cycle. Ranks are made anew.
+  /// Makes the moves one after another, each value once; false, with nothing changed, where all
+  /// together close a cycle. Ranks are made anew.
   bool try_moves(const std::vector<Move> &moves);
 
   /// Appends up to n groups without members, the nearest in rank to the first one given.
@@ -51,11 +53,14 @@ class GroupOrder {
  private:
   bool reaches(GroupId from, GroupId to);
   void transfer(const std::vector<PlanId> &values, GroupId from, GroupId to);
-  bool rank_anew(std::uint32_t lowest, std::uint32_t highest);
+  bool close_cycle(const std::vector<Move> &moves, std::uint32_t highest);
+  bool returns_to(GroupId start, const std::vector<Move> &moves, std::uint32_t highest);
+  void rank_anew(std::uint32_t lowest, std::uint32_t highest);
 
   const PlanGraph &p_;
   std::vector<GroupId> group_of_;
   std::vector<std::vector<PlanId>> members_;
+  std::vector<SetKey> key_;             // by group
   std::vector<PlanId> first_;           // by group: a value that it had at the start
   std::vector<std::uint32_t> rank_;     // by group
   std::vector<GroupId> at_;             // by rank

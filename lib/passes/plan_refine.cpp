@@ -25,6 +25,7 @@ constexpr double kIllegal = 1e9;
 /// own; and the seconds that this adds.
 struct Place {
   std::vector<GroupId> joins;
+  SetKey key;  // of all that is there then
   double seconds = 0;
 };
 
@@ -45,10 +46,10 @@ bool share_group(const Place &a, const Place &b) {
 
 class Refiner {
  public:
-  Refiner(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order,
+  Refiner(const PlanGraph &graph, KernelPrices &prices, GroupOrder &order,
           std::vector<std::uint64_t> &tried)
       : p_(graph),
-        evaluator_(evaluator),
+        prices_(prices),
         order_(order),
         tried_(tried),
         seconds_(graph.values.size(), -1) {}
@@ -91,12 +92,13 @@ class Refiner {
   std::vector<Place> places(const std::vector<PlanId> &values, const std::set<GroupId> &without);
   std::vector<PlanId> with_members(const std::vector<PlanId> &values,
                                    const std::vector<GroupId> &joins) const;
-  std::optional<Place> place_with(const std::vector<PlanId> &values, std::vector<GroupId> joins);
+  std::optional<Place> place_with(const std::vector<PlanId> &values, SetKey key,
+                                  std::vector<GroupId> joins);
   double seconds(const std::vector<PlanId> &values);
   double seconds_of(GroupId group);
 
   const PlanGraph &p_;
-  GroupEvaluator &evaluator_;
+  KernelPrices &prices_;
   GroupOrder &order_;
   std::vector<std::uint64_t> &tried_;  // by value: surroundings in which nothing helped
   std::vector<double> seconds_;        // by group; negative: not known
@@ -115,8 +117,8 @@ std::uint64_t Refiner::surroundings(PlanId v) const {
 
 double Refiner::seconds(const std::vector<PlanId> &values) {
   if (values.empty()) return 0;
-  Evaluation e = evaluator_.evaluate(values);
-  return e.legal() ? e.cost.seconds : kIllegal;
+  KernelPrices::Price price = prices_.price(values);
+  return price.legal ? price.seconds : kIllegal;
 }
 
 double Refiner::seconds_of(GroupId group) {
@@ -132,19 +134,19 @@ std::vector<PlanId> Refiner::with_members(const std::vector<PlanId> &values,
   return all;
 }
 
-std::optional<Place> Refiner::place_with(const std::vector<PlanId> &values,
+std::optional<Place> Refiner::place_with(const std::vector<PlanId> &values, SetKey key,
                                          std::vector<GroupId> joins) {
   std::size_t size = values.size();
   double before = 0;
   for (GroupId g : joins) {
     size += order_.members(g).size();
     before += seconds_of(g);
+    key += order_.key(g);
   }
   if (size > kMaxValues) return std::nullopt;
-  std::vector<PlanId> all = with_members(values, joins);
-  double after = seconds(all);
-  if (after >= kIllegal) return std::nullopt;
-  return Place{std::move(joins), after - before};
+  KernelPrices::Price after = prices_.price(key, [&] { return with_members(values, joins); });
+  if (!after.legal) return std::nullopt;
+  return Place{std::move(joins), key, after.seconds - before};
 }
 
 /// Small neighbours, and neighbours of theirs.
@@ -166,8 +168,9 @@ std::vector<std::pair<GroupId, GroupId>> Refiner::behind_neighbours(
 std::vector<Place> Refiner::places(const std::vector<PlanId> &values,
                                    const std::set<GroupId> &without) {
   std::vector<Place> all;
+  SetKey key = key_of(values);
   auto add = [&](std::vector<GroupId> joins) {
-    if (auto place = place_with(values, std::move(joins))) all.push_back(std::move(*place));
+    if (auto place = place_with(values, key, std::move(joins))) all.push_back(std::move(*place));
   };
   add({});
   std::set<GroupId> set = neighbours(p_, order_, values, without);
@@ -226,7 +229,8 @@ bool Refiner::is_possible(const std::vector<Part> &parts, std::size_t part) cons
   const Place &place = parts[part].place();
   for (std::size_t i = 0; i < part; ++i)
     if (share_group(parts[i].place(), place)) return false;
-  return are_connected(p_, with_members(parts[part].values, place.joins));
+  return prices_.are_connected(place.key,
+                               [&] { return with_members(parts[part].values, place.joins); });
 }
 
 /// Places for all parts from the first given one on, for less than the limit.
@@ -370,9 +374,9 @@ bool Refiner::improve(PlanId v) {
 
 }  // namespace
 
-bool refine_groups(const PlanGraph &graph, GroupEvaluator &evaluator, GroupOrder &order,
+bool refine_groups(const PlanGraph &graph, KernelPrices &prices, GroupOrder &order,
                    std::vector<std::uint64_t> &tried) {
-  return Refiner(graph, evaluator, order, tried).run();
+  return Refiner(graph, prices, order, tried).run();
 }
 
 }  // namespace fuse
