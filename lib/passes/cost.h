@@ -28,8 +28,17 @@ struct OpCost {
   double fma = 0, f64 = 0, integer = 0, mufu = 0;
   double statements = 1;
 
-  OpCost &operator+=(const OpCost &other);
-  OpCost operator*(double factor) const;
+  OpCost &operator+=(const OpCost &o) {
+    fma += o.fma;
+    f64 += o.f64;
+    integer += o.integer;
+    mufu += o.mufu;
+    statements += o.statements;
+    return *this;
+  }
+  OpCost operator*(double factor) const {
+    return {fma * factor, f64 * factor, integer * factor, mufu * factor, statements * factor};
+  }
 };
 
 /// Cost of an elementwise, view or reduction op for operands of the dtype; `approximate`: in the

@@ -163,19 +163,6 @@ constexpr int kRegistersPerFunction = 20;
 
 }  // namespace
 
-OpCost &OpCost::operator+=(const OpCost &o) {
-  fma += o.fma;
-  f64 += o.f64;
-  integer += o.integer;
-  mufu += o.mufu;
-  statements += o.statements;
-  return *this;
-}
-
-OpCost OpCost::operator*(double factor) const {
-  return {fma * factor, f64 * factor, integer * factor, mufu * factor, statements * factor};
-}
-
 OpCost op_cost(Op op, DType type, bool approximate) {
   if (is_int(type) || is_bool(type)) return int_cost(op);
   if (type != DType::F64) return approximate ? approximate_cost(op) : float_cost(op);

@@ -181,7 +181,10 @@ DomainId PlanGraphBuilder::intern(const AtomList &atoms) {
   auto [it, is_new] = domain_ids_.emplace(set, static_cast<DomainId>(p_.domains.size()));
   if (is_new) {
     AtomSet domain;
-    for (AtomId a : set) domain.size *= static_cast<double>(atoms_.extent(a).evaluate(sizes_));
+    for (AtomId a : set) {
+      domain.size *= static_cast<double>(atoms_.extent(a).evaluate(sizes_));
+      domain.sketch |= std::uint64_t{1} << a % 64;
+    }
     domain.atoms = std::move(set);
     p_.domains.push_back(std::move(domain));
   }
@@ -233,14 +236,13 @@ void PlanGraphBuilder::link_users() {
   }
 }
 
-bool PlanGraph::is_subset(DomainId a, DomainId b) const {
-  if (a == b || a == 0) return true;
-  const AtomList &x = domains[a].atoms, &y = domains[b].atoms;
+bool PlanGraph::holds_all(DomainId domain, DomainId atoms) const {
+  const AtomList &x = domains[atoms].atoms, &y = domains[domain].atoms;
   return std::includes(y.begin(), y.end(), x.begin(), x.end());
 }
 
-bool PlanGraph::intersects(DomainId a, DomainId b) const {
-  const AtomList &x = domains[a].atoms, &y = domains[b].atoms;
+bool PlanGraph::holds_any(DomainId domain, DomainId atoms) const {
+  const AtomList &x = domains[atoms].atoms, &y = domains[domain].atoms;
   return std::any_of(x.begin(), x.end(),
                      [&](AtomId atom) { return std::binary_search(y.begin(), y.end(), atom); });
 }

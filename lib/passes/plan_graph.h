@@ -59,6 +59,7 @@ struct PlanValue {
 struct AtomSet {
   AtomList atoms;
   double size = 1;
+  std::uint64_t sketch = 0;  // a bit for each atom, which others may share
 };
 
 struct PlanGraph {
@@ -89,8 +90,15 @@ struct PlanGraph {
   bool is_computed(PlanId v) const {
     return values[v].kind != ValueKind::Input && values[v].kind != ValueKind::Extern;
   }
-  bool is_subset(DomainId a, DomainId b) const;
-  bool intersects(DomainId a, DomainId b) const;
+  bool is_subset(DomainId a, DomainId b) const {
+    if (a == b || a == 0) return true;
+    return (domains[a].sketch & ~domains[b].sketch) == 0 && holds_all(b, a);
+  }
+  bool intersects(DomainId a, DomainId b) const {
+    return (domains[a].sketch & domains[b].sketch) != 0 && holds_any(b, a);
+  }
+  bool holds_all(DomainId domain, DomainId atoms) const;
+  bool holds_any(DomainId domain, DomainId atoms) const;
 };
 
 PlanGraph build_plan_graph(const GraphData &graph, const LowerOptions &options);

@@ -49,7 +49,7 @@ Evaluation GroupEvaluator::evaluate(std::span<const PlanId> values, const Writes
   accesses_.clear();
   for (PlanId v : values) {
     stamp_[v] = epoch_;
-    scratch_[v] = {};
+    scratch_[v].clear();
   }
   Features f;
   Evaluation result;

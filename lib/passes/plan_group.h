@@ -90,6 +90,14 @@ class GroupEvaluator {
 
  private:
   struct Scratch {  // of one value of the group
+    void clear() {
+      written = scanned = false;
+      folds = needs = phases = 0;
+      level = 0;
+      maps.clear();
+      changed.clear();
+    }
+
     bool written = false;
     unsigned folds = 0;    // fold sets of the nearest reductions that it depends on or is
     unsigned needs = 0;    // Reduction: that it depends on

@@ -7,7 +7,6 @@
 #include "passes/row_limits.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace fuse {
@@ -17,6 +16,13 @@ namespace {
 constexpr int kMaxPhases = 31;  // bits
 
 unsigned phase(int n) { return 1u << std::min(n, kMaxPhases); }
+
+/// Of one bit or a few: a call of std::popcount costs more.
+int num_phases(unsigned phases) {
+  int n = 0;
+  for (; phases != 0; phases &= phases - 1) ++n;
+  return std::max(1, n);
+}
 
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 31)) * 0x9e3779b97f4a7c15;
@@ -133,7 +139,7 @@ void GroupEvaluator::count_statements(std::span<const PlanId> values, Features &
     const PlanValue &value = p_.values[v];
     const Scratch &s = scratch_[v];
     auto maps = static_cast<double>(std::max<std::size_t>(1, s.maps.entries().size()));
-    double n = value.statements * maps * std::max(1, std::popcount(s.phases));
+    double n = value.statements * maps * num_phases(s.phases);
     if (s.written) n += value.tensors + 1;  // stores, and a cast for all
     f.body += n + value.fixed;
     if (p_.intersects(value.domain, f.folded())) f.row_body += n;
@@ -152,7 +158,7 @@ void GroupEvaluator::count_loads(Features &f) {
       phases |= loads_[i].phases;
       along_rows = along_rows || p_.intersects(loads_[i].domain, f.folded());
     }
-    int n = std::max(1, std::popcount(phases));
+    int n = num_phases(phases);
     f.body += n;
     if (along_rows) f.row_body += n;
   }

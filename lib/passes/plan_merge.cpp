@@ -147,38 +147,6 @@ std::vector<PlanId> merged_members(const GroupOrder &order, GroupId a, GroupId b
   return values;
 }
 
-std::vector<std::vector<PlanId>> connected_parts(const PlanGraph &graph,
-                                                 std::span<const PlanId> values) {
-  std::vector<std::size_t> parent(values.size());  // by place in `values`
-  for (std::size_t i = 0; i < values.size(); ++i) parent[i] = i;
-  auto root = [&](std::size_t i) {
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-  };
-  auto join = [&](std::size_t a, std::size_t b) { parent[root(a)] = root(b); };
-  std::vector<std::pair<PlanId, std::size_t>> shared;  // large operands and who reads them
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    for (const PlanEdge &e : graph.edges(values[i])) {
-      auto member = std::lower_bound(values.begin(), values.end(), e.from);
-      if (member != values.end() && *member == e.from)
-        join(i, static_cast<std::size_t>(member - values.begin()));
-      else if (graph.values[e.from].bytes >= kMinSharedBytes)
-        shared.emplace_back(e.from, i);
-    }
-  }
-  std::sort(shared.begin(), shared.end());
-  for (std::size_t k = 1; k < shared.size(); ++k)
-    if (shared[k].first == shared[k - 1].first) join(shared[k].second, shared[k - 1].second);
-  std::vector<std::vector<PlanId>> parts(values.size());  // by root
-  for (std::size_t i = 0; i < values.size(); ++i) parts[root(i)].push_back(values[i]);
-  std::erase_if(parts, [](const auto &part) { return part.empty(); });
-  return parts;
-}
-
-bool are_connected(const PlanGraph &graph, std::span<const PlanId> values) {
-  return connected_parts(graph, values).size() <= 1;
-}
-
 void merge_groups(const PlanGraph &graph, KernelPrices &prices, GroupOrder &order) {
   Merger(graph, prices, order).run();
 }

@@ -7,17 +7,6 @@
 
 namespace fuse {
 
-/// Operands smaller than this do not make their readers neighbours.
-inline constexpr double kMinSharedBytes = 64 << 10;
-
-/// True if the values hang together through edges and shared operands of kMinSharedBytes. Kernels
-/// do: values that nothing connects have no common positions.
-bool are_connected(const PlanGraph &graph, std::span<const PlanId> values);
-
-/// The parts that do.
-std::vector<std::vector<PlanId>> connected_parts(const PlanGraph &graph,
-                                                 std::span<const PlanId> values);
-
 /// Contracts until no legal pair of neighbours saves time. Pairs are producer and consumer, and
 /// readers of one value of at least 64 KiB.
 void merge_groups(const PlanGraph &graph, KernelPrices &prices, GroupOrder &order);

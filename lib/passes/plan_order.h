@@ -25,6 +25,7 @@ class GroupOrder {
   const SetKey &key(GroupId g) const { return key_[g]; }  // of its values
   /// A number that no other members of any group have had.
   std::uint64_t version(GroupId g) const { return version_[g]; }
+  std::uint64_t last_version() const { return last_version_; }
   bool is_alive(GroupId g) const { return !members_[g].empty(); }
   /// The group that holds the first value of a contracted one.
   GroupId find(GroupId g) const { return group_of_[first_[g]]; }

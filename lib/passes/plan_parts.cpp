@@ -11,43 +11,63 @@ constexpr double kCoreShare = 8;  // times smaller than a kernel's space: beside
 
 }  // namespace
 
-std::vector<PlanId> closure(const PlanGraph &graph, const GroupOrder &order, PlanId v,
-                            Reach reach) {
-  GroupId group = order.group_of(v);
+std::vector<PlanId> Vicinity::closure(PlanId v, Reach reach, std::size_t most) {
+  ++epoch_;
+  GroupId group = order_.group_of(v);
   bool anywhere = reach == Reach::AllUsers || reach == Reach::AllOperands;
-  std::set<PlanId> values = {v};
-  std::vector<PlanId> stack = {v};
+  std::vector<PlanId> values = {v};
+  stamp_[v] = epoch_;
   auto add = [&](PlanId next) {
-    bool inside = anywhere ? graph.is_computed(next) : order.group_of(next) == group;
-    if (inside && values.insert(next).second) stack.push_back(next);
+    bool inside = anywhere ? p_.is_computed(next) : order_.group_of(next) == group;
+    if (!inside || stamp_[next] == epoch_) return;
+    stamp_[next] = epoch_;
+    values.push_back(next);
   };
-  while (!stack.empty() && reach != Reach::Alone && values.size() <= kMaxValues) {
-    PlanId x = stack.back();
-    stack.pop_back();
+  for (std::size_t i = 0; i < values.size() && reach != Reach::Alone && values.size() <= most;
+       ++i) {
     if (reach == Reach::WithUsers || reach == Reach::AllUsers)
-      for (PlanId user : graph.users(x)) add(user);
+      for (PlanId user : p_.users(values[i])) add(user);
     else
-      for (const PlanEdge &e : graph.edges(x)) add(e.from);
+      for (const PlanEdge &e : p_.edges(values[i])) add(e.from);
   }
-  return {values.begin(), values.end()};
+  std::sort(values.begin(), values.end());
+  return values;
 }
 
-std::set<GroupId> neighbours(const PlanGraph &graph, const GroupOrder &order,
-                             const std::vector<PlanId> &values, const std::set<GroupId> &without) {
+void Vicinity::add(GroupId g, std::vector<GroupId> &groups) {
+  if (group_stamp_[g] == epoch_) return;
+  group_stamp_[g] = epoch_;
+  groups.push_back(g);
+}
+
+std::vector<GroupId> Vicinity::groups_of(std::span<const PlanId> values) {
+  ++epoch_;
+  std::vector<GroupId> groups;
+  for (PlanId v : values) add(order_.group_of(v), groups);
+  std::sort(groups.begin(), groups.end());
+  return groups;
+}
+
+std::vector<GroupId> Vicinity::neighbours(std::span<const PlanId> values,
+                                          std::span<const GroupId> without) {
   constexpr std::size_t kMaxReaders = 24;
-  std::set<GroupId> groups;
-  auto add = [&](PlanId v) {
-    if (graph.is_computed(v) && !without.contains(order.group_of(v)))
-      groups.insert(order.group_of(v));
+  ++epoch_;
+  for (GroupId g : without) group_stamp_[g] = epoch_;
+  std::vector<GroupId> groups;
+  auto meet = [&](PlanId v) {
+    if (p_.is_computed(v)) add(order_.group_of(v), groups);
   };
   for (PlanId v : values) {
-    for (PlanId user : graph.users(v)) add(user);
-    for (const PlanEdge &e : graph.edges(v)) {
-      add(e.from);
-      if (graph.users(e.from).size() > kMaxReaders) continue;
-      for (PlanId reader : graph.users(e.from)) add(reader);
+    for (PlanId user : p_.users(v)) meet(user);
+    for (const PlanEdge &e : p_.edges(v)) {
+      if (stamp_[e.from] == epoch_) continue;
+      stamp_[e.from] = epoch_;
+      meet(e.from);
+      if (p_.users(e.from).size() > kMaxReaders) continue;
+      for (PlanId reader : p_.users(e.from)) meet(reader);
     }
   }
+  std::sort(groups.begin(), groups.end());
   return groups;
 }
 

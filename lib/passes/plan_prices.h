@@ -2,6 +2,7 @@
 // by it.
 #pragma once
 
+#include "passes/plan_connect.h"
 #include "passes/plan_group.h"
 #include "passes/set_key.h"
 
@@ -17,7 +18,7 @@ class KernelPrices {
   };
 
   KernelPrices(const PlanGraph &graph, GroupEvaluator &evaluator)
-      : p_(graph), evaluator_(evaluator) {}
+      : evaluator_(evaluator), connectivity_(graph) {}
 
   /// Of the values, ascending, that the key names and `list` makes.
   template <typename List>
@@ -30,20 +31,24 @@ class KernelPrices {
     return price(key_of(values), [&] { return values; });
   }
 
+  /// The parts of a set of values that hang together.
+  std::vector<std::vector<PlanId>> connected_parts(std::span<const PlanId> values) {
+    return connectivity_.parts(values);
+  }
+
   /// Whether such values hang together.
   template <typename List>
   bool are_connected(const SetKey &key, List list) {
     auto [it, is_new] = connected_.try_emplace(key);
-    if (is_new) it->second = find_connected(list());
+    if (is_new) it->second = connectivity_.is_connected(list());
     return it->second;
   }
 
  private:
   Price evaluate(std::span<const PlanId> values);
-  bool find_connected(std::span<const PlanId> values) const;
 
-  const PlanGraph &p_;
   GroupEvaluator &evaluator_;
+  Connectivity connectivity_;
   std::unordered_map<SetKey, Price, SetKeyHash> prices_;
   std::unordered_map<SetKey, bool, SetKeyHash> connected_;
 };

@@ -51,7 +51,9 @@ class Refiner {
       : p_(graph),
         prices_(prices),
         order_(order),
+        vicinity_(graph, order),
         tried_(tried),
+        surroundings_(graph.values.size()),
         seconds_(graph.values.size(), -1) {}
 
   bool run() {
@@ -66,30 +68,32 @@ class Refiner {
   }
 
  private:
-  std::uint64_t surroundings(PlanId v) const;
+  std::uint64_t surroundings(PlanId v);
   bool improve(PlanId v);
   bool split_groups(const std::vector<PlanId> &values);
-  bool place_parts(std::vector<Part> parts, const std::set<GroupId> &groups, double limit);
+  bool place_parts(std::vector<Part> parts, const std::vector<GroupId> &groups, double limit);
   bool exchange(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
-                const std::set<GroupId> &groups, double limit);
+                const std::vector<GroupId> &groups, double limit);
   bool part_each(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
-                 const std::set<GroupId> &groups, double limit);
+                 const std::vector<GroupId> &groups, double limit);
   bool part_rest(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
-                 const std::set<GroupId> &groups, double limit);
+                 const std::vector<GroupId> &groups, double limit);
   bool join_cores(GroupId a, GroupId b);
   std::vector<std::vector<PlanId>> legal_parts(const std::vector<PlanId> &values);
-  void add_parts_of_groups(const std::vector<PlanId> &values, const std::set<GroupId> &groups,
+  void add_parts_of_groups(const std::vector<PlanId> &values, const std::vector<GroupId> &groups,
                            std::vector<Part> &parts) const;
   bool choose(std::vector<Part> &parts, std::size_t first, double limit);
   bool is_possible(const std::vector<Part> &parts, std::size_t part) const;
   bool apply(const std::vector<Part> &parts);
   void add_moves(const std::vector<PlanId> &values, const Place &place, GroupId alone,
-                 std::vector<GroupOrder::Move> &moves) const;
-  std::set<GroupId> groups_of(const std::vector<PlanId> &values) const;
+                 std::vector<GroupOrder::Move> &moves);
+  std::vector<GroupId> groups_of(std::span<const PlanId> values) {
+    return vicinity_.groups_of(values);
+  }
   std::vector<std::pair<GroupId, GroupId>> behind_neighbours(const std::vector<PlanId> &values,
                                                              const std::vector<GroupId> &near,
-                                                             std::set<GroupId> without) const;
-  std::vector<Place> places(const std::vector<PlanId> &values, const std::set<GroupId> &without);
+                                                             std::vector<GroupId> without);
+  std::vector<Place> places(const std::vector<PlanId> &values, const std::vector<GroupId> &without);
   std::vector<PlanId> with_members(const std::vector<PlanId> &values,
                                    const std::vector<GroupId> &joins) const;
   std::optional<Place> place_with(const std::vector<PlanId> &values, SetKey key,
@@ -100,17 +104,22 @@ class Refiner {
   const PlanGraph &p_;
   KernelPrices &prices_;
   GroupOrder &order_;
+  Vicinity vicinity_;
   std::vector<std::uint64_t> &tried_;  // by value: surroundings in which nothing helped
-  std::vector<double> seconds_;        // by group; negative: not known
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> surroundings_;  // by group: as of a version
+  std::vector<double> seconds_;  // by group; negative: not known
   int attempts_ = 0;
   std::set<std::pair<std::uint64_t, std::uint64_t>> cores_;  // of these versions, looked at
 };
 
 /// A number that changes with the group and its neighbours.
-std::uint64_t Refiner::surroundings(PlanId v) const {
+std::uint64_t Refiner::surroundings(PlanId v) {
   GroupId group = order_.group_of(v);
-  std::uint64_t sum = 1 + order_.version(group);
-  for (GroupId g : neighbours(p_, order_, order_.members(group), {group}))
+  auto &[as_of, sum] = surroundings_[group];
+  if (as_of == order_.last_version()) return sum;
+  as_of = order_.last_version();
+  sum = 1 + order_.version(group);
+  for (GroupId g : vicinity_.neighbours(order_.members(group), {{group}}))
     sum = sum * 0x9e3779b97f4a7c15 + order_.version(g);
   return sum;
 }
@@ -129,8 +138,11 @@ double Refiner::seconds_of(GroupId group) {
 std::vector<PlanId> Refiner::with_members(const std::vector<PlanId> &values,
                                           const std::vector<GroupId> &joins) const {
   std::vector<PlanId> all = values;
-  for (GroupId g : joins) all.insert(all.end(), order_.members(g).begin(), order_.members(g).end());
-  std::sort(all.begin(), all.end());
+  for (GroupId g : joins) {
+    auto middle = static_cast<std::ptrdiff_t>(all.size());
+    all.insert(all.end(), order_.members(g).begin(), order_.members(g).end());
+    std::inplace_merge(all.begin(), all.begin() + middle, all.end());
+  }
   return all;
 }
 
@@ -152,13 +164,13 @@ std::optional<Place> Refiner::place_with(const std::vector<PlanId> &values, SetK
 /// Small neighbours, and neighbours of theirs.
 std::vector<std::pair<GroupId, GroupId>> Refiner::behind_neighbours(
     const std::vector<PlanId> &values, const std::vector<GroupId> &near,
-    std::set<GroupId> without) const {
+    std::vector<GroupId> without) {
   std::vector<std::pair<GroupId, GroupId>> pairs;
-  without.insert(near.begin(), near.end());
+  without.insert(without.end(), near.begin(), near.end());
   for (GroupId g : near) {
     const auto &members = order_.members(g);
     if (values.size() + members.size() > kMaxExchange) continue;
-    for (GroupId behind : neighbours(p_, order_, members, without)) pairs.emplace_back(g, behind);
+    for (GroupId behind : vicinity_.neighbours(members, without)) pairs.emplace_back(g, behind);
   }
   if (pairs.size() > kMaxNeighbours) pairs.resize(kMaxNeighbours);
   return pairs;
@@ -166,15 +178,14 @@ std::vector<std::pair<GroupId, GroupId>> Refiner::behind_neighbours(
 
 /// Alone, with a neighbour, or with two; cheapest first.
 std::vector<Place> Refiner::places(const std::vector<PlanId> &values,
-                                   const std::set<GroupId> &without) {
+                                   const std::vector<GroupId> &without) {
   std::vector<Place> all;
   SetKey key = key_of(values);
   auto add = [&](std::vector<GroupId> joins) {
     if (auto place = place_with(values, key, std::move(joins))) all.push_back(std::move(*place));
   };
   add({});
-  std::set<GroupId> set = neighbours(p_, order_, values, without);
-  std::vector<GroupId> near(set.begin(), set.end());
+  std::vector<GroupId> near = vicinity_.neighbours(values, without);
   for (GroupId g : near) add({g});
   if (near.size() > kMaxNeighbours) near.resize(kMaxNeighbours);
   for (std::size_t i = 0; i < near.size(); ++i)
@@ -187,7 +198,7 @@ std::vector<Place> Refiner::places(const std::vector<PlanId> &values,
 
 /// Moves the values, and the groups that they join, into one group.
 void Refiner::add_moves(const std::vector<PlanId> &values, const Place &place, GroupId alone,
-                        std::vector<GroupOrder::Move> &moves) const {
+                        std::vector<GroupOrder::Move> &moves) {
   GroupId to = place.joins.empty() ? alone : place.joins[0];
   for (GroupId from : groups_of(values)) {
     if (from == to) continue;
@@ -202,8 +213,7 @@ void Refiner::add_moves(const std::vector<PlanId> &values, const Place &place, G
 bool Refiner::apply(const std::vector<Part> &parts) {
   std::vector<PlanId> all;
   for (const Part &part : parts) all.insert(all.end(), part.values.begin(), part.values.end());
-  std::set<GroupId> groups = groups_of(all);
-  std::vector<GroupId> free(groups.begin(), groups.end());
+  std::vector<GroupId> groups = groups_of(all), free = groups;
   order_.add_vacant(parts.size(), free);
   std::vector<GroupOrder::Move> moves;
   std::size_t next = 0;
@@ -216,12 +226,6 @@ bool Refiner::apply(const std::vector<Part> &parts) {
   for (const GroupOrder::Move &m : moves) seconds_[m.to] = -1;
   for (GroupId g : groups) seconds_[g] = -1;
   return true;
-}
-
-std::set<GroupId> Refiner::groups_of(const std::vector<PlanId> &values) const {
-  std::set<GroupId> groups;
-  for (PlanId v : values) groups.insert(order_.group_of(v));
-  return groups;
 }
 
 /// Whether the chosen place hangs together and is no part of another's.
@@ -247,7 +251,8 @@ bool Refiner::choose(std::vector<Part> &parts, std::size_t first, double limit) 
   return false;
 }
 
-bool Refiner::place_parts(std::vector<Part> parts, const std::set<GroupId> &groups, double limit) {
+bool Refiner::place_parts(std::vector<Part> parts, const std::vector<GroupId> &groups,
+                          double limit) {
   for (Part &part : parts) {
     part.places = places(part.values, groups);
     if (part.places.empty()) return false;
@@ -258,7 +263,7 @@ bool Refiner::place_parts(std::vector<Part> parts, const std::set<GroupId> &grou
 
 /// Gives one more value of two groups away: what is left may be a kernel without it.
 bool Refiner::exchange(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
-                       const std::set<GroupId> &groups, double limit) {
+                       const std::vector<GroupId> &groups, double limit) {
   for (PlanId v : rest) {
     std::vector<PlanId> less = rest, more = values;
     std::erase(less, v);
@@ -271,7 +276,7 @@ bool Refiner::exchange(const std::vector<PlanId> &values, const std::vector<Plan
 
 /// The values of each group go their own way.
 bool Refiner::part_each(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
-                        const std::set<GroupId> &groups, double limit) {
+                        const std::vector<GroupId> &groups, double limit) {
   std::vector<Part> parts;
   add_parts_of_groups(values, groups, parts);
   parts.push_back({rest, {}});
@@ -281,7 +286,7 @@ bool Refiner::part_each(const std::vector<PlanId> &values, const std::vector<Pla
 /// The rest of each group goes its own way: what stood between two kernels, and needed one of them
 /// for some of its values only, no longer does.
 bool Refiner::part_rest(const std::vector<PlanId> &values, const std::vector<PlanId> &rest,
-                        const std::set<GroupId> &groups, double limit) {
+                        const std::vector<GroupId> &groups, double limit) {
   std::vector<Part> parts;
   add_parts_of_groups(rest, groups, parts);
   if (parts.size() != groups.size()) return false;
@@ -306,7 +311,8 @@ std::vector<std::vector<PlanId>> Refiner::legal_parts(const std::vector<PlanId> 
 }
 
 void Refiner::add_parts_of_groups(const std::vector<PlanId> &values,
-                                  const std::set<GroupId> &groups, std::vector<Part> &parts) const {
+                                  const std::vector<GroupId> &groups,
+                                  std::vector<Part> &parts) const {
   for (GroupId g : groups) {
     Part part;
     std::copy_if(values.begin(), values.end(), std::back_inserter(part.values),
@@ -318,8 +324,8 @@ void Refiner::add_parts_of_groups(const std::vector<PlanId> &values,
 /// Parts the values from their groups where that saves time, with the best places for them and for
 /// what is left of the groups, as one or in the parts that hang together.
 bool Refiner::split_groups(const std::vector<PlanId> &values) {
-  std::set<GroupId> groups = groups_of(values);
-  std::vector<PlanId> all = with_members({}, {groups.begin(), groups.end()}), rest;
+  std::vector<GroupId> groups = groups_of(values);
+  std::vector<PlanId> all = with_members({}, groups), rest;
   if (all.size() > kMaxValues) return false;
   std::set_difference(all.begin(), all.end(), values.begin(), values.end(),
                       std::back_inserter(rest));
@@ -327,7 +333,7 @@ bool Refiner::split_groups(const std::vector<PlanId> &values) {
   for (GroupId g : groups) limit += seconds_of(g);
   std::vector<Part> parts = {{values, {}}};
   if (rest.empty()) return place_parts(parts, groups, limit);
-  std::vector<std::vector<PlanId>> pieces = connected_parts(p_, rest);
+  std::vector<std::vector<PlanId>> pieces = prices_.connected_parts(rest);
   parts.push_back({rest, {}});
   if (place_parts(parts, groups, limit)) return true;
   if (groups.size() == 2 && all.size() <= kMaxExchange &&
@@ -363,8 +369,8 @@ bool Refiner::improve(PlanId v) {
   if (order_.members(order_.group_of(v)).size() > kMaxValues) return false;
   for (Reach reach :
        {Reach::Alone, Reach::WithUsers, Reach::WithOperands, Reach::AllUsers, Reach::AllOperands}) {
-    std::vector<PlanId> values = closure(p_, order_, v, reach);
     bool anywhere = reach == Reach::AllUsers || reach == Reach::AllOperands;
+    std::vector<PlanId> values = vicinity_.closure(v, reach, anywhere ? kMaxCone : kMaxValues);
     if (reach != Reach::Alone && values.size() == 1) continue;
     if (anywhere && (values.size() > kMaxCone || groups_of(values).size() < 2)) continue;
     if (split_groups(values)) return true;

@@ -48,7 +48,8 @@ Graph random_graph(std::mt19937 &random, int num_ops) {
 
 class Optimum {
  public:
-  Optimum(const PlanGraph &graph, GroupEvaluator &evaluator) : p_(graph), evaluator_(evaluator) {
+  Optimum(const PlanGraph &graph, GroupEvaluator &evaluator)
+      : p_(graph), evaluator_(evaluator), connectivity_(graph) {
     for (PlanId v = 0; v < p_.values.size(); ++v)
       if (p_.is_computed(v)) computed_.push_back(v);
     preds_.resize(computed_.size());
@@ -90,13 +91,14 @@ class Optimum {
     std::vector<PlanId> values;
     for (std::size_t i = 0; i < computed_.size(); ++i)
       if (set >> i & 1) values.push_back(computed_[i]);
-    if (!are_connected(p_, values)) return 1e9;
+    if (!connectivity_.is_connected(values)) return 1e9;
     Evaluation e = evaluator_.evaluate(values);
     return it->second = e.legal() ? e.cost.seconds : 1e9;
   }
 
   const PlanGraph &p_;
   GroupEvaluator &evaluator_;
+  Connectivity connectivity_;
   std::vector<PlanId> computed_;
   std::vector<unsigned> preds_;
   std::map<unsigned, double> seconds_, memo_;
