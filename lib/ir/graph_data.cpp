@@ -14,6 +14,10 @@ void mix(std::uint64_t &hash, std::uint64_t value) {
 
 std::uint64_t hash_of(const Dim &dim) {
   std::uint64_t h = 0;
+  if (dim.is_static()) {
+    mix(h, static_cast<std::uint64_t>(dim.evaluate({})));
+    return h;
+  }
   for (const Dim::Term &t : dim.terms()) {
     mix(h, static_cast<std::uint64_t>(t.coefficient));
     for (const std::string &s : t.symbols) mix(h, std::hash<std::string>{}(s));

@@ -243,8 +243,11 @@ bool PlanGraph::holds_all(DomainId domain, DomainId atoms) const {
 
 bool PlanGraph::holds_any(DomainId domain, DomainId atoms) const {
   const AtomList &x = domains[atoms].atoms, &y = domains[domain].atoms;
-  return std::any_of(x.begin(), x.end(),
-                     [&](AtomId atom) { return std::binary_search(y.begin(), y.end(), atom); });
+  for (auto a = x.begin(), b = y.begin(); a != x.end() && b != y.end();) {
+    if (*a == *b) return true;
+    *a < *b ? ++a : ++b;
+  }
+  return false;
 }
 
 PlanGraph build_plan_graph(const GraphData &graph, const LowerOptions &options) {

@@ -63,13 +63,17 @@ class MapSet {
   };
 
   /// False once there are more than kMaxMaps.
-  bool add(Id id, double elements);
+  inline bool add(Id id, double elements);
   void clear() { count_ = 0; }
-  double evaluated() const;
+  double evaluated() const {
+    double sum = 0;
+    for (const Entry &e : entries()) sum += e.elements;
+    return sum;
+  }
   std::span<const Entry> entries() const { return {entries_.data(), count_}; }
 
   /// The map of what a user at this one reads through an edge, the n-th of the graph.
-  static Id through(Id user, const PlanEdge &edge, std::uint32_t n);
+  static inline Id through(Id user, const PlanEdge &edge, std::uint32_t n);
 
  private:
   std::array<Entry, kMaxMaps> entries_;
@@ -122,9 +126,9 @@ class GroupEvaluator {
   void find_writes(std::span<const PlanId> values, const Writes &writes, Features &f);
   Reject find_space(std::span<const PlanId> values, Features &f);
   Reject find_maps(std::span<const PlanId> values, const Features &f);
-  Reject take_own_map(PlanId v, const Features &f);
-  Reject pass_maps(PlanId v);
-  bool pass_maps(const PlanValue &user, const Scratch &s, std::uint32_t edge);
+  inline Reject take_own_map(PlanId v, const Features &f);
+  inline Reject pass_maps(PlanId v);
+  inline bool pass_maps(const PlanValue &user, const Scratch &s, std::uint32_t edge);
   void count_statements(std::span<const PlanId> values, Features &f);
   void count_loads(Features &f);
   Reject find_reductions(std::span<const PlanId> values, Features &f);

@@ -38,7 +38,8 @@ void add_all(AtomList &to, const AtomList &from) {
 
 }  // namespace
 
-bool MapSet::add(Id id, double elements) {
+// Inline, so that compilers place it in the loops below although others could replace it.
+inline bool MapSet::add(Id id, double elements) {
   for (std::size_t i = 0; i < count_; ++i) {
     if (entries_[i].id != id) continue;
     entries_[i].elements = std::max(entries_[i].elements, elements);
@@ -49,13 +50,7 @@ bool MapSet::add(Id id, double elements) {
   return true;
 }
 
-double MapSet::evaluated() const {
-  double sum = 0;
-  for (const Entry &e : entries()) sum += e.elements;
-  return sum;
-}
-
-MapSet::Id MapSet::through(Id user, const PlanEdge &e, std::uint32_t n) {
+inline MapSet::Id MapSet::through(Id user, const PlanEdge &e, std::uint32_t n) {
   if (!e.guarded && e.changed == 0) return user;
   std::uint64_t name =
       e.guarded ? (std::uint64_t{1} << 63) | n : (std::uint64_t{e.changed} << 32 | e.view);
@@ -63,7 +58,7 @@ MapSet::Id MapSet::through(Id user, const PlanEdge &e, std::uint32_t n) {
 }
 
 /// A value that is stored or folded has a place of its own. A reduction has no other.
-Reject GroupEvaluator::take_own_map(PlanId v, const Features &f) {
+inline Reject GroupEvaluator::take_own_map(PlanId v, const Features &f) {
   Scratch &s = scratch_[v];
   const PlanValue &value = p_.values[v];
   bool is_scan = value.kind == ValueKind::Scan;
@@ -84,7 +79,7 @@ Reject GroupEvaluator::take_own_map(PlanId v, const Features &f) {
 }
 
 /// Tells one operand at which maps its user reads it; false if these are too many to compute it at.
-bool GroupEvaluator::pass_maps(const PlanValue &user, const Scratch &s, std::uint32_t edge) {
+inline bool GroupEvaluator::pass_maps(const PlanValue &user, const Scratch &s, std::uint32_t edge) {
   const PlanEdge &e = p_.edge_pool[edge];
   bool is_reduction = user.kind == ValueKind::Reduction;
   unsigned phases = is_reduction ? phase(s.level - 1) : s.phases;
@@ -105,7 +100,7 @@ bool GroupEvaluator::pass_maps(const PlanValue &user, const Scratch &s, std::uin
   return true;
 }
 
-Reject GroupEvaluator::pass_maps(PlanId v) {
+inline Reject GroupEvaluator::pass_maps(PlanId v) {
   const PlanValue &value = p_.values[v];
   for (std::uint32_t k = 0; k < value.num_edges; ++k)
     if (!pass_maps(value, scratch_[v], value.first_edge + k)) return Reject::TooManyMaps;

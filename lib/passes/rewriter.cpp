@@ -27,12 +27,12 @@ NodeId Rewriter::copy(NodeId old_id) {
 void Rewriter::set(NodeId old_id, NodeId new_id) {
   map_[old_id] = new_id;
   if (to().node(new_id).op == Op::Input) return;
-  if (auto it = from_.names.find(old_id); it != from_.names.end())
-    to().names.try_emplace(new_id, it->second);
-  if (auto it = from_.locations.find(old_id); it != from_.locations.end())
-    to().locations.try_emplace(new_id, it->second);
-  if (auto it = from_.keep_marks.find(old_id); it != from_.keep_marks.end())
-    to().keep_marks.try_emplace(new_id, it->second);
+  auto carry = [&](const auto &from, auto &to) {  // nearly always to the end
+    if (auto it = from.find(old_id); it != from.end()) to.try_emplace(to.end(), new_id, it->second);
+  };
+  carry(from_.names, to().names);
+  carry(from_.locations, to().locations);
+  carry(from_.keep_marks, to().keep_marks);
 }
 
 Graph Rewriter::finish() {
