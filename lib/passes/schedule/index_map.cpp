@@ -69,6 +69,8 @@ struct Remainder {
 
 std::optional<Remainder> remainder_of(const Index::Term &term) {
   std::optional<Remainder> found;
+  auto is_remainder = [](const Atom &a) { return a.kind == Atom::Kind::Mod; };
+  if (std::none_of(term.atoms.begin(), term.atoms.end(), is_remainder)) return found;
   Index factor = term.coefficient;
   for (const Atom &a : term.atoms) {
     if (a.kind == Atom::Kind::Symbol)
