@@ -18,6 +18,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 FUSE_BEGIN_NAMESPACE
@@ -78,6 +79,12 @@ using GradientRule = std::function<std::vector<Value>(Value dy, const std::vecto
 ///   y = custom_gradient(floor(x), {x}, [](Value dy, auto &) { return std::vector{2.0 * dy}; });
 FUSE_API Value custom_gradient(Operand y, const std::vector<Value> &inputs,
                                const GradientRule &rule);
+
+/// Graph::extern_op in the graph of the operands: for such functions, which have values alone, and
+/// for other builders. Errors as there, and Error{InvalidArgument} without operands.
+FUSE_API std::vector<Value> extern_op(std::string_view name, const std::vector<Value> &operands,
+                                      const std::vector<Graph::TensorType> &results,
+                                      SourceLocation where = SourceLocation::current());
 
 /// The value y with the gradient of x, as for quantization: `straight_through(round(x), x)`. Both
 /// have one shape and float dtypes, which may differ.

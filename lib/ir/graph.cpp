@@ -1,4 +1,5 @@
 // The public handles: Graph and Value, and one function for each operation.
+#include <fuse/grad.h>
 #include <fuse/graph.h>
 #include <fuse/scans.h>
 
@@ -80,6 +81,23 @@ Value reduce(Op op, const Operand &x, std::vector<int> axes, bool keep) {
   return wrap(s.graph, build_reduce(s.graph, op, s.node, std::move(axes), keep, s.where), s.where);
 }
 
+std::vector<Value> add_extern(GraphData &g, std::string_view name,
+                              const std::vector<Value> &operands,
+                              const std::vector<Graph::TensorType> &results, SourceLocation where) {
+  std::vector<NodeId> ids;
+  for (Value v : operands) ids.push_back(node_of(g, v, where, name, operand_name(ids.size())));
+  std::vector<DType> dtypes;
+  std::vector<Shape> shapes;
+  for (const Graph::TensorType &t : results) {
+    dtypes.push_back(t.dtype);
+    shapes.push_back(t.shape);
+  }
+  std::vector<Value> values;
+  for (NodeId id : build_extern(g, name, ids, dtypes, shapes, where))
+    values.push_back(wrap(g, id, where));
+  return values;
+}
+
 Value scan(Op op, const Operand &x, int axis, ScanOptions options) {
   Source s = source(x, info(op).text);
   ScanAttr attr{axis, options.exclusive, options.reverse};
@@ -141,18 +159,7 @@ Value Graph::iota(DType type, const Shape &shape, int axis, SourceLocation where
 
 std::vector<Value> Graph::extern_op(std::string_view name, const std::vector<Value> &operands,
                                     const std::vector<TensorType> &results, SourceLocation where) {
-  std::vector<NodeId> ids;
-  for (Value v : operands) ids.push_back(node_of(*data_, v, where, name, operand_name(ids.size())));
-  std::vector<DType> dtypes;
-  std::vector<Shape> shapes;
-  for (const TensorType &t : results) {
-    dtypes.push_back(t.dtype);
-    shapes.push_back(t.shape);
-  }
-  std::vector<Value> values;
-  for (NodeId id : build_extern(*data_, name, ids, dtypes, shapes, where))
-    values.push_back(wrap(*data_, id, where));
-  return values;
+  return add_extern(*data_, name, operands, results, where);
 }
 
 void Graph::output(std::string_view name, Value value, SourceLocation where) {
@@ -171,6 +178,15 @@ std::vector<Value> Graph::outputs() const {
   std::vector<Value> values;
   for (const Output &o : data_->outputs) values.push_back(data_->value(o.node));
   return values;
+}
+
+std::vector<Value> extern_op(std::string_view name, const std::vector<Value> &operands,
+                             const std::vector<Graph::TensorType> &results, SourceLocation where) {
+  if (operands.empty())
+    fail_at(where, ErrorCode::InvalidArgument,
+            "extern_op: \"{}\" has no operands to tell its graph by; use Graph::extern_op", name);
+  return add_extern(graph_of(operands[0], where, name, operand_name(0)), name, operands, results,
+                    where);
 }
 
 #define FUSE_DEFINE_1(f, op) \

@@ -150,6 +150,33 @@ graph @mm_backward(%dy: f32[N, 3], %a: f32[N, 2], %b: f32[2, 3]) {
   EXPECT_THAT(text, HasSubstr("= extern \"mm_tn\"(%a, %"));
 }
 
+TEST(CustomGradient, FunctionsCallExternOperations) {
+  auto mm = [](const char *name, Value a, Value b, const Shape &shape) {
+    return extern_op(name, {a, b}, {{f32, shape}})[0];
+  };
+  Graph g("g");
+  Dim n = g.dim("N");
+  Value a = g.input("a", f32, {n, 2}), b = g.input("b", f32, {2, 3});
+  auto rule = [&](Value dy, const std::vector<Value> &ab) {
+    return std::vector<Value>{mm("mm_nt", dy, ab[1], ab[0].shape()),
+                              mm("mm_tn", ab[0], dy, ab[1].shape())};
+  };
+  std::vector<Value> d = grad(custom_gradient(mm("mm", a, b, {n, 3}), {a, b}, rule), {a, b});
+  g.output("db", d[1]);
+  EXPECT_THAT(to_string(forget_gradients(g)), HasSubstr("= extern \"mm_tn\"(%a, %"));
+}
+
+TEST(CustomGradient, ExternOperationsGetTheirGraphFromOperands) {
+  Graph g("g"), other("other");
+  Value x = g.input("x", f32, {4}), y = other.input("y", f32, {4});
+  EXPECT_THAT(message_of([&] { extern_op("f", {}, {{f32, {4}}}); }),
+              HasSubstr("extern_op: \"f\" has no operands to tell its graph by"));
+  EXPECT_THAT(message_of([&] { extern_op("f", {x, y}, {{f32, {4}}}); }),
+              HasSubstr("f: operand 1 is of another graph: of other, not of g"));
+  EXPECT_THAT(message_of([&] { extern_op("f", {Value()}, {{f32, {4}}}); }),
+              HasSubstr("f: operand 0 is an empty Value"));
+}
+
 // An operation of someone else is not dropped as dead: it must not be there.
 TEST(CustomGradient, WhatNoOneAsksForIsNotComputed) {
   Graph g = parse(R"(graph @g(%a: f32[4], %b: f32[4]) {
