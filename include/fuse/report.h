@@ -37,6 +37,8 @@ struct PlanTotals {
   std::size_t kernels = 0;
   double bytes = 0;  ///< of device memory, read and written
   double predicted_us = 0;
+  /// Read and written by kernels, also what the L2 cache keeps from one to the next.
+  double moved_bytes = 0;
 };
 
 /// The graph as it was planned, and with one kernel for each operation. Figures are for the sizes

@@ -24,6 +24,7 @@ struct PlannedKernel {
   double seconds = 0;           // predicted
   std::string bound;            // the pipe that binds: "hbm", "mufu", "fma", ...
   double bytes = 0;             // of device memory, predicted
+  double moved_bytes = 0;       // and what the L2 cache keeps of other kernels
   std::vector<PipeTime> pipes;  // each pipe alone
   double statements = 0;        // of the body, at most; not of a program that was read
 };

@@ -282,6 +282,7 @@ class ProgramParser {
     kernel.seconds = parse_real();
     kernel.bound = parse_text("what bounds the kernel");
     kernel.bytes = parse_real();
+    kernel.moved_bytes = parse_real();
     lexer_.expect("(");
     while (!lexer_.accept(")")) {
       if (!kernel.pipes.empty()) lexer_.expect(",");
@@ -306,6 +307,7 @@ class ProgramParser {
     unfused.kernels = static_cast<std::size_t>(lexer_.expect_integer("a number", INT64_MAX));
     unfused.bytes = parse_real();
     unfused.predicted_us = parse_real();
+    unfused.moved_bytes = parse_real();
   }
 
   void parse_planned_size() {

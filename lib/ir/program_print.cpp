@@ -69,8 +69,8 @@ class Printer {
  private:
   void print_plan(const Plan &plan) {
     for (const PlannedKernel &k : plan.kernels) {
-      append(out_, "  planned {} {} {} {} (", quoted(k.name), to_string(k.seconds), quoted(k.bound),
-             to_string(k.bytes));
+      append(out_, "  planned {} {} {} {} {} (", quoted(k.name), to_string(k.seconds),
+             quoted(k.bound), to_string(k.bytes), to_string(k.moved_bytes));
       for (std::size_t i = 0; i < k.pipes.size(); ++i)
         append(out_, "{}{} {}", i ? ", " : "", quoted(k.pipes[i].pipe), to_string(k.pipes[i].us));
       out_ += ")\n";
@@ -78,8 +78,8 @@ class Printer {
     for (const Decision &d : plan.decisions)
       append(out_, "  decision {} {} {} {} {}\n", quoted(d.about), quoted(d.chosen), quoted(d.why),
              to_string(d.gain_seconds), quoted(d.rejected));
-    append(out_, "  unfused {} {} {}\n", plan.unfused.kernels, to_string(plan.unfused.bytes),
-           to_string(plan.unfused.predicted_us));
+    append(out_, "  unfused {} {} {} {}\n", plan.unfused.kernels, to_string(plan.unfused.bytes),
+           to_string(plan.unfused.predicted_us), to_string(plan.unfused.moved_bytes));
     for (const auto &[symbol, size] : plan.sizes) append(out_, "  size {} {}\n", symbol, size);
   }
 

@@ -89,6 +89,7 @@ Cost predict(const Work &w, const Target &t) {
   Cost cost;
   cost.pipe_seconds = pipe_seconds(w, t);
   cost.bytes = w.hbm_bytes;
+  cost.moved_bytes = w.hbm_bytes + w.kept_bytes;
   double blocks = std::max(1.0, w.blocks);
   double sms = std::min<double>(t.usable_sms(w.cluster), blocks);
   double per_sm = std::ceil(blocks / sms);

@@ -53,10 +53,11 @@ int function_registers(std::uint32_t functions);
 
 /// What a kernel does. Totals are for the whole grid.
 struct Work {
-  double hbm_bytes = 0;  // read and written in device memory, each once
-  double l2_bytes = 0;   // served by the L2 cache
-  OpCost ops;            // instructions
-  double accesses = 0;   // load and store instructions per thread, summed over threads
+  double hbm_bytes = 0;   // read and written in device memory, each once
+  double l2_bytes = 0;    // served by the L2 cache
+  double kept_bytes = 0;  // of these, values that kernels leave there for others
+  OpCost ops;             // instructions
+  double accesses = 0;    // load and store instructions per thread, summed over threads
 
   double blocks = 1;
   int threads = 256;
@@ -72,8 +73,9 @@ struct Cost {
   double seconds = 0;
   std::array<double, kNumPipes> pipe_seconds{};  // each pipe alone, the whole machine busy
   Pipe bound = Pipe::Latency;
-  double bytes = 0;       // of device memory
-  double efficiency = 1;  // of the binding pipe, on the SMs in use
+  double bytes = 0;        // of device memory
+  double moved_bytes = 0;  // and what the L2 cache keeps of other kernels
+  double efficiency = 1;   // of the binding pipe, on the SMs in use
 };
 
 /// Throughput of a queue that n customers circulate in: one served at a time for `service`, each

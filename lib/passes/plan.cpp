@@ -125,6 +125,7 @@ PlannedKernel Writer::make_kernel(std::uint32_t group) {
   kernel.seconds = cost.seconds;
   kernel.bound = to_string(cost.bound);
   kernel.bytes = cost.bytes;
+  kernel.moved_bytes = cost.moved_bytes;
   kernel.statements = e.body;
   for (std::size_t i = 0; i < kNumPipes; ++i)
     kernel.pipes.push_back(
@@ -248,6 +249,7 @@ PlanTotals unfused_totals(const Graph &graph, const Target &target, const LowerO
     Cost alone = evaluator.evaluate({{v}}).cost;
     ++totals.kernels;
     totals.bytes += alone.bytes;
+    totals.moved_bytes += alone.moved_bytes;
     totals.predicted_us += kMicro * alone.seconds;
   }
   return totals;

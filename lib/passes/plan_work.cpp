@@ -41,7 +41,7 @@ Work GroupEvaluator::lay_out(const Features &f) {
   double space = p_.domains[f.space].size;
   Work work;
   work.hbm_bytes = f.hbm;
-  work.l2_bytes = f.l2;
+  work.l2_bytes = work.kept_bytes = f.l2;
   work.l2_bytes +=
       kSectorBytes * (kSectorsStored * f.stores_across + kSectorsLoaded * f.loads_across +
                       kSectorsWithoutReuse * f.loads_without_reuse);

@@ -71,6 +71,7 @@ PlanOverview overview_of(const Program &program) {
   overview.fused.kernels = program.kernels.size();
   for (const PlannedKernel &kernel : program.plan.kernels) {
     overview.fused.bytes += kernel.bytes;
+    overview.fused.moved_bytes += kernel.moved_bytes;
     overview.fused.predicted_us += 1e6 * kernel.seconds;
   }
   return overview;

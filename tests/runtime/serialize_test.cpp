@@ -84,6 +84,7 @@ TEST_F(SerializeTest, WhatIsReadTellsTheSame) {
   EXPECT_EQ(same.kernels({8, 4096})[0].ptx, exe.kernels({8, 4096})[0].ptx);
   EXPECT_EQ(same.decisions().size(), exe.decisions().size());
   EXPECT_EQ(same.overview().fused.bytes, exe.overview().fused.bytes);
+  EXPECT_EQ(same.overview().fused.moved_bytes, exe.overview().fused.moved_bytes);
   EXPECT_EQ(same.serialize(), exe.serialize());
 }
 

@@ -289,6 +289,7 @@ PlannedKernel Packer::planned(const Pack &pack) const {
     unite(all.reads, one.reads);
     unite(all.stores, one.stores);
     all.bytes += one.bytes;
+    all.moved_bytes += one.moved_bytes;
     all.statements = std::max(all.statements, one.statements);
     longest = std::max(longest, busy_seconds(one));
     for (std::size_t i = 0; i < all.pipes.size(); ++i) all.pipes[i].us += one.pipes[i].us;

@@ -49,10 +49,10 @@ constexpr std::string_view kEverything =
   launch 2 ((input 0, output 0), input 1, (output 0, workspace 0))
   call "mm" (input 0: f32[B, 3], workspace 0: f32[B]) -> (output 0: f32[B, N])
   call "nothing" () -> ()
-  planned "k0" 2.5e-06 "hbm" 4096.0 ("hbm" 2.5, "mufu" 0.5)
-  planned "k1" 0x7ff0000000000000 "" 0.0 ()
+  planned "k0" 2.5e-06 "hbm" 4096.0 6144.0 ("hbm" 2.5, "mufu" 0.5)
+  planned "k1" 0x7ff0000000000000 "" 0.0 0.0 ()
   decision "boundary k0/k1" "two kernels" "one would take 2.0 us" -1.25e-07 "one kernel"
-  unfused 3 12288.0 7.5
+  unfused 3 12288.0 7.5 18432.0
   size B 512
 }
 )";

@@ -42,6 +42,16 @@ TEST(Plan, SoftmaxIsOneKernel) {
   EXPECT_TRUE(has_decision(p, "kernel k0", "a kernel for each operation"));
 }
 
+TEST(Plan, WhatTheCacheKeepsBetweenKernelsIsMovedToo) {
+  Graph g;
+  g.output("y", exp(g.input("x", f32, {1024})) + 1.0);
+  PlannedGraph p = plan_graph(g, Target::named("h200"), {});
+  EXPECT_EQ(p.plan.unfused.bytes, 2 * 4096);
+  EXPECT_EQ(p.plan.unfused.moved_bytes, 4 * 4096);
+  EXPECT_EQ(p.plan.kernels[0].bytes, 2 * 4096);
+  EXPECT_EQ(p.plan.kernels[0].moved_bytes, 2 * 4096);
+}
+
 TEST(Plan, LayerNormIsOneKernel) {
   Graph g;
   auto x = g.input("x", bf16, {32768, 4096});
