@@ -62,8 +62,8 @@ void set_part(Tuning &tuning, std::string_view part) {
       return;
     }
   fail(ErrorCode::InvalidArgument,
-       "tuning: '{}' is none of elements=, threads=, vector=, blocks=, abreast=, resident=, stages=, "
-       "rows=",
+       "tuning: '{}' is none of elements=, threads=, vector=, blocks=, abreast=, resident=, "
+       "stages=, rows=",
        part);
 }
 

@@ -96,7 +96,7 @@ TEST(Tune, BothKernelsOfAScanOverBlocksAreMeasuredTogether) {
 }
 
 TEST(Tune, TextReadsBack) {
-  Tuning tuning{1, -2, -1, 3, 6, 2, RowForm::Looped};
+  Tuning tuning{1, -2, -1, 3, 1, 6, 2, RowForm::Looped};
   std::vector<TunedKernel> kernels = {{"k0", tuning, 12.5, 14, 9}, {"k7", {}, 1, 1, 3}};
   std::vector<TunedKernel> read = parse_tuned_kernels(to_string(kernels));
   ASSERT_EQ(read.size(), 2u);
