@@ -173,13 +173,13 @@ def measure(row, mode, clock, options):
     return numbers
 
 
-def run_mode(mode, chosen, clock, options, found):
+def run_mode(mode, chosen, clock, options, found, measure_row=measure):
     warm_up(mode, options.device)
     found.begin(mode, *clock.copy_bandwidths())
 
     def measured(row):
         try:
-            return measure(row, mode, clock, options)
+            return measure_row(row, mode, clock, options)
         finally:
             if clock.on_gpu:
                 torch.cuda.empty_cache()

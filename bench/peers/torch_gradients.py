@@ -134,19 +134,6 @@ def measure(row, mode, clock, options):
             "kept_bytes": step.kept_bytes()}
 
 
-def run_mode(mode, chosen, clock, options, found):
-    torch_bench.warm_up(mode, options.device)
-    found.begin(mode, *clock.copy_bandwidths())
-
-    def measured(row):
-        try:
-            return measure(row, mode, clock, options)
-        finally:
-            if clock.on_gpu:
-                torch.cuda.empty_cache()
-    results.run_rows(found, mode, chosen, measured, options)
-
-
 def main():
     parser = results.parser(__doc__.splitlines()[0])
     parser.add_argument("modes", nargs="*", metavar="MODE", default=["compile"], help=", ".join(MODES))
@@ -164,7 +151,8 @@ def main():
     found = results.Results(options.out / f"torch_{stem}.json", peer=f"torch {torch.__version__}",
                             device=device)
     for mode in options.modes:
-        run_mode(mode, rows.read_rows(options.rows, rows.SUITE.parent / options.suite), clock, options, found)
+        chosen = rows.read_rows(options.rows, rows.SUITE.parent / options.suite)
+        torch_bench.run_mode(mode, chosen, clock, options, found, measure)
 
 
 if __name__ == "__main__":
