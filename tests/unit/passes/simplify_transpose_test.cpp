@@ -35,15 +35,17 @@ TEST(SimplifyTranspose, TakesWhatABroadcastRepeatsAlong) {
 
 TEST(SimplifyTranspose, StaysBesideWhatLiesInAnotherOrder) {
   EXPECT_EQ(simple([](Graph &g, Value x, Value) {
-              return transpose(x, kLast) + g.input("z", f32, {2, 4, 3});
+              Value z = g.input("z", f32, {2, 4, 3});
+              return transpose(x, kLast) + z;
             }),
             "add(z, transpose{0,2,1}(x))");
   EXPECT_EQ(simple([](auto &, Value x, Value) { return sum(transpose(x, kLast), {1}); }),
             "sum{1}(transpose{0,2,1}(x))");
-  EXPECT_EQ(simple([](auto &, Value x,
-                      Value y) { return transpose(x, {1, 0, 2}) + transpose(y, {2, 1, 0}); },
-                   {3, 3, 3}),
-            "add(transpose{2,1,0}(y), transpose{1,0,2}(x))");
+  auto in_two_orders = [](Graph &, Value x, Value y) {
+    Value first = transpose(x, {1, 0, 2}), second = transpose(y, {2, 1, 0});
+    return first + second;
+  };
+  EXPECT_EQ(simple(in_two_orders, {3, 3, 3}), "add(transpose{1,0,2}(x), transpose{2,1,0}(y))");
 }
 
 }  // namespace
