@@ -58,14 +58,16 @@ void Variant::generate(unsigned threads) const {
   if (has_code_) return;
   const std::vector<Kernel> &kernels = program_.kernels;
   Making making{threads ? threads : machine_.threads};
+  VariantCode code;
   if (machine_.code == CodeKind::Host) {
-    code_.host = host_code_of(kernels, machine_.target, making);
+    code.host = host_code_of(kernels, machine_.target, making);
   } else {
     for (std::string &ptx : ptx_of(kernels, machine_.target, making)) {
-      dump("ptx", kernels[code_.gpu.size()].name, ptx);
-      code_.gpu.push_back({std::move(ptx), {}});
+      dump("ptx", kernels[code.gpu.size()].name, ptx);
+      code.gpu.push_back({std::move(ptx), {}});
     }
   }
+  code_ = std::move(code);
   code_from_disk_ = making.from_disk && !kernels.empty();
   has_code_ = true;
 }
