@@ -102,8 +102,6 @@ int count_usable_sms(int cluster, const Target &target) {
 void write_figures(const std::string &path, const std::vector<Figure> &figures) {
   Machine machine = describe_machine(0);
   nlohmann::json document = document_of(machine);
-  document.erase("copy_bytes_per_second");
-  document.erase("copy_queued_bytes_per_second");
   document["figures"] = nlohmann::json::array();
   for (const Figure &f : figures)
     document["figures"].push_back({{"name", f.name},

@@ -144,10 +144,9 @@ std::string gradient_foot(const Machine &machine, const std::vector<GradientResu
 
 void write_gradient_json(const std::string &path, const Machine &machine,
                          const std::vector<GradientResult> &results) {
-  json document = document_of(machine);
-  document["rows"] = json::array();
-  for (const GradientResult &r : results) document["rows"].push_back(json_of(r, machine.copy()));
-  write_document(path, document);
+  json rows = json::array();
+  for (const GradientResult &r : results) rows.push_back(json_of(r, machine.copy()));
+  write_rows(path, machine, std::move(rows));
 }
 
 }  // namespace fuse::bench

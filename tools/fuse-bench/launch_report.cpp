@@ -53,8 +53,6 @@ std::string launch_foot(const Machine &machine) {
 void write_launch_json(const std::string &path, const Machine &machine,
                        const std::vector<LaunchResult> &results) {
   json document = document_of(machine);
-  document.erase("copy_bytes_per_second");
-  document.erase("copy_queued_bytes_per_second");
   document["launches"] = json::array();
   for (const LaunchResult &r : results) document["launches"].push_back(json_of(r));
   write_document(path, document);

@@ -253,9 +253,7 @@ json document_of(const Machine &machine) {
           {"device", machine.device},
           {"driver", machine.driver},
           {"cuda", machine.cuda},
-          {"target", machine.target},
-          {"copy_bytes_per_second", {machine.copy_before.timed, machine.copy_after.timed}},
-          {"copy_queued_bytes_per_second", machine.copy_queued()}};
+          {"target", machine.target}};
 }
 
 void write_document(const std::string &path, const json &document) {
@@ -264,12 +262,19 @@ void write_document(const std::string &path, const json &document) {
   if (!file.flush()) throw Error(ErrorCode::Io, "cannot write " + path);
 }
 
+void write_rows(const std::string &path, const Machine &machine, json rows) {
+  json document = document_of(machine);
+  document["copy_bytes_per_second"] = {machine.copy_before.timed, machine.copy_after.timed};
+  document["copy_queued_bytes_per_second"] = machine.copy_queued();
+  document["rows"] = std::move(rows);
+  write_document(path, document);
+}
+
 void write_json(const std::string &path, const Machine &machine,
                 const std::vector<Result> &results) {
-  json document = document_of(machine);
-  document["rows"] = json::array();
-  for (const Result &r : results) document["rows"].push_back(json_of(r, machine.copy()));
-  write_document(path, document);
+  json rows = json::array();
+  for (const Result &r : results) rows.push_back(json_of(r, machine.copy()));
+  write_rows(path, machine, std::move(rows));
 }
 
 }  // namespace fuse::bench

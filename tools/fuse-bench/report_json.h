@@ -19,4 +19,7 @@ nlohmann::json document_of(const Machine &machine);
 /// Throws Error{Io}.
 void write_document(const std::string &path, const nlohmann::json &document);
 
+/// Writes such a document with measured rows and the copy that they stand beside. Throws Error{Io}.
+void write_rows(const std::string &path, const Machine &machine, nlohmann::json rows);
+
 }  // namespace fuse::bench
